@@ -25,8 +25,8 @@ class Board:
 
     kind: what its numbers are: a "query", a "table" of embeddings, "matrices", or a "stack" of matrices for each head.
     words: the vocabulary. axes: the names of the rows that are filled in. sentence: the first one that is shown.
-    embed: words -> embeddings (T, d). python: the answer around the numbers. columns: of W_query at first. horizon: how
-    far after itself a token sees, None for all. places: positions that tell embeddings apart.
+    embed: words -> embeddings (T, d). read: words -> how they should be read. python: the answer around the numbers.
+    columns: of W_query at first. horizon: how far a token sees after itself. places: positions that tell words apart.
     """
 
     kind: str
@@ -34,6 +34,7 @@ class Board:
     axes: Sequence[str]
     sentence: str
     embed: Callable[[list[str]], Any]
+    read: Callable[[list[str]], puzzles.Reading]
     python: str = OF_MATRICES
     columns: int = 2
     horizon: int | None = None
@@ -55,17 +56,18 @@ HUNT = "the cat chased the mouse because it was afraid"
 GIFT = "Tom gave Anna the bike because she liked it"
 PLACES = chapter_5.POSITIONS
 PLACED = [*chapter_5.LETTERS, *(f"position {place}" for place in range(PLACES))]
-MEANINGS, LETTERS = ("animal", "hunts", "action", "feeling"), "<s> a b a c b"
+MEANINGS, PAIRS = ("animal", "hunts", "action", "feeling"), "the cat and the mouse bread and cheese"
+OF_PEOPLE = "matrices", list(chapter_2.PEOPLE), chapter_2.AXES
+OF_PLACES = "matrices", chapter_5.LETTERS, PLACED, "c a d a b", chapter_5.placed
+OF_LETTERS = "matrices", chapter_3.TOKENS, chapter_3.TOKENS, "<s> a b a c b", chapter_3.embedded
 BOARDS = {
-    "1.1": Board("query", list(chapter_1.MEANING), MEANINGS, HUNT, meaning, "torch.tensor({})"),
-    "1.4": Board("table", GROUPS, GROUPS, "the cat and the mouse bread and cheese", occurrence, "torch.tensor({})"),
-    "2.1": Board("matrices", list(chapter_2.PEOPLE), chapter_2.AXES, GIFT, chapter_2.embedded, columns=3),
-    "3.1": Board("matrices", chapter_3.TOKENS, chapter_3.TOKENS, LETTERS, chapter_3.embedded, columns=1, horizon=0),
-    "3.3": Board("matrices", chapter_3.TOKENS, chapter_3.TOKENS, LETTERS, chapter_3.embedded, columns=5, horizon=-1),
-    "4.2": Board("stack", chapter_3.TOKENS, chapter_3.TOKENS, LETTERS, chapter_3.embedded, columns=5, horizon=-1),
-    "5.1": Board(
-        "matrices", chapter_5.LETTERS, PLACED, "c a d a b", chapter_5.placed, columns=8, horizon=0, places=PLACES
-    ),
+    "1.1": Board("query", list(chapter_1.MEANING), MEANINGS, HUNT, meaning, chapter_1.hunt, "torch.tensor({})"),
+    "1.4": Board("table", GROUPS, GROUPS, PAIRS, occurrence, chapter_1.grouped, "torch.tensor({})"),
+    "2.1": Board(*OF_PEOPLE, GIFT, chapter_2.embedded, chapter_2.meant_by_pronouns, columns=3),
+    "3.1": Board(*OF_LETTERS, chapter_3.averaged, columns=1, horizon=0),
+    "3.3": Board(*OF_LETTERS, chapter_3.remembered, columns=5, horizon=-1),
+    "4.2": Board("stack", *OF_LETTERS[1:], chapter_3.remembered, columns=5, horizon=-1),
+    "5.1": Board(*OF_PLACES, chapter_5.looking_back, columns=8, horizon=0, places=PLACES),
 }
 
 
@@ -103,6 +105,7 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
             for name in groups[0][0].quantities
         },
         groups=[[packed(board, reading) for reading in group] for group in groups],
+        first=packed(board, board.read(board.sentence.split())),
         survive=coins() if board.kind == "stack" else None,
         columns=board.columns,
         sentence=board.sentence.split(),

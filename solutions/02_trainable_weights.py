@@ -413,8 +413,9 @@ live.show_scaling(random_query, random_keys, tokens)
 # The division draws the scores together before softmax sees them. A single query may still find a key that matches it
 # well: the curves above are medians.
 #
-# Try this: switch the division off and let $d_k$ grow from 1. Then move the **temperature**, a number by which all
-# scores are divided once more. Below 1 it sharpens the weights; above 1 it evens them out.
+# Try this: let $d_k$ grow from 1, and compare the weights without the division and with it. Then move the
+# **temperature**, a number by which all scores are divided once more. Below 1 it sharpens the weights; above 1 it evens
+# them out.
 #
 # ## Self-attention as a module
 #

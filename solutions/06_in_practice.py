@@ -304,16 +304,16 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
 # with 0 after it. A token that may see nothing then reads nothing.
 #
 # The next figure shows all of this for the German words and the English sentence. The slider sets how many of the five
-# positions hold words; the rest is padding, whose scores are 0. The buttons choose how it is hidden. Which buttons work
-# at 2 words but not at 0?
+# positions hold words; the rest is padding, whose scores are 0. On the left nothing hides it; on the right one of three
+# ways does. Which ways work at 2 words but not at 0?
 
 # %% name="padding-live"
 live.show_padding(4 * asking @ answering.T, german, english)  # 4 is 8, our longer queries, over √4
 
 # %% [markdown]
-# As long as one word is left, three of the four buttons agree, and the padding is hatched. They differ at 0 words. Then
-# $-\infty$ alone makes the weights `nan`, $-10^9$ gives 0.20 to every position, and only the last button makes all
-# weights 0.
+# As long as one word is left, the three ways agree: the words get all of the weight. They differ at 0 words. Then
+# $-\infty$ alone makes the weights `nan`, $-10^9$ gives 0.20 to every position, and only the last way makes all weights
+# 0.
 
 # %% [markdown]
 # ## The same layer three ways

@@ -280,8 +280,8 @@ print([f"{score(m, n):.10f}" for m, n in [(7, 3), (14, 10), (1004, 1000)]], f"{s
 live.show_rotary(query[0], key[0], frequencies)
 
 # %% [markdown]
-# Move both sliders by the same amount: every arrow turns, but no product changes, nor does the score. Move only one,
-# and pair 0 reacts at once, while pair 3 hardly moves.
+# The lower row moves both by the same number of positions: every arrow has turned, but no product has changed, and
+# neither has the score. Move only one, and pair 0 reacts at once, while pair 3 hardly moves.
 
 # %% [markdown]
 # ## Two layouts

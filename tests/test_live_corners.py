@@ -149,6 +149,9 @@ def test_dropout_counts_no_masked_weight(see):
     for seed, rate in [(123, 0.5), (124, 0.95)]:
         choose(shown, seed=seed, rate=rate)
         assert page.numbers(shown) == sorted(oracles.dropout(weights(), TOKENS, FUTURE, **page.state(shown)))
+        assert shown.locator(f"{LIVE} svg").get_by_text("✕", exact=True).count() == int(
+            (~oracles.keep_mask((4, 4), rate, seed).bool() & ~FUTURE).sum()
+        )
         kept = oracles.keep_mask((4, 4), rate, seed).bool() & ~FUTURE
         sums = (weights() * kept / (1 - rate)).sum(dim=-1)
         empty = [name for name, total in zip(["the (0)", "cat", "the (2)", "dog"], sums) if total == 0]
@@ -158,39 +161,44 @@ def test_dropout_counts_no_masked_weight(see):
             f"on average {sums.mean():.2f}.{nothing}"
         )
     assert empty, "a seed and a rate that leave a row nothing"
-    assert said_at(shown, "weights, p = 0.95", 0, 3).endswith(f"masked, weight {weights()[0, 3]:.4f}.")
+    assert said_at(shown, "in training: ✕ dropped, the rest × 20.00", 0, 3).endswith(
+        f"masked, weight {weights()[0, 3]:.4f}."
+    )
 
 
 def test_every_way_to_hide_padding_says_what_it_does_for_any_number_of_words(see):
     scores = 5 * examples.inputs() @ examples.inputs().T
     shown = see(live.show_padding, scores, TOKENS, TOKENS)
     names = ["the (0)", "cat", "the (2)", "dog"]
-    for length, mask in itertools.product([0, 1, 3, 4], range(4)):
+    for length, mask in itertools.product([0, 1, 3, 4], range(3)):
         choose(shown, length=length, mask=mask)
-        legend = ["nan"] if (length, mask) == (0, 2) else []
+        legend = ["nan"] if (length, mask) == (0, 0) else []
         assert page.numbers(shown) == sorted(oracles.padding(scores, TOKENS, TOKENS, length=length, mask=mask) + legend)
         fill = torch.arange(4) >= length
         to_padding = torch.softmax(scores.masked_fill(fill, 0), dim=-1)[:, length:].sum(dim=-1)
-        way = ["no mask", "−10⁹", "−∞", "−∞, then 0"][mask]
+        way = ["−∞", "−10⁹", "−∞, then 0"][mask]
         if length == 4:
             wanted = "No padding: whatever the mask, every row sums to 1."
-        elif mask == 0:
-            worst = to_padding.argmax()
-            wanted = f'No mask: "{names[worst]}" gives {to_padding[worst]:.2f} of its weight to padding.'
         elif length:
-            wanted = f"Hidden by {way}: padding weighs nothing, and every row sums to 1."
+            worst = to_padding.argmax()
+            wanted = (
+                f'No mask: "{names[worst]}" gives {to_padding[worst]:.2f} of its weight to padding. '
+                f"Hidden by {way}: padding weighs nothing."
+            )
         else:
-            wanted = ["", "shares evenly among the padding.", "is nan.", "so nothing is read."][mask]
+            wanted = ["is nan.", "shares evenly among the padding.", "so nothing is read."][mask]
         assert page.said(shown).endswith(wanted), (length, mask)
-        hidden = [fill == MASKED for fill, _ in shown.evaluate(LOOKS)[:16]]
-        assert hidden == [bool(mask) and length <= key and bool(length or mask == 3) for _ in names for key in range(4)]
+        looks = [fill for fill, _ in shown.evaluate(LOOKS)]
+        red = ["197, 22, 34" in look for look in looks[:16]]
+        assert MASKED not in looks[:16] and red == [key >= length for _ in names for key in range(4)]
+        hidden = [look == MASKED for look in looks[16:32]]
+        assert hidden == [length <= key and bool(length or mask == 2) for _ in names for key in range(4)]
 
 
 def test_a_weight_that_is_too_small_for_a_number_is_not_called_padding(see):
     shown = see(live.show_padding, torch.tensor([[0.0, 2000.0, 5.0]]), ["a"], ["a", "b", "c"])
-    for mask, grey in [(0, []), (2, [2])]:
-        choose(shown, length=2, mask=mask)
-        assert [key for key in range(3) if shown.evaluate(LOOKS)[key][0] == MASKED] == grey
+    choose(shown, length=2, mask=0)
+    assert [key for key in range(6) if shown.evaluate(LOOKS)[key][0] == MASKED] == [5], "of the second map the last"
 
 
 def test_the_causal_mask_says_what_rows_sum_to_and_which_cells_leak(see):
@@ -399,8 +407,8 @@ def test_weights_above_1_and_no_numbers_have_colours_of_their_own_and_halves_end
     assert shown.locator(f"{LIVE} svg {legend}").get_by_text("above 1").count() == 1
     assert shown.locator(f"{LIVE} svg {legend}").get_by_text("masked").count() == 0, "nothing is"
     shown = see(live.show_padding, examples.inputs(), TOKENS, TOKENS)
-    choose(shown, length=0, mask=2)
-    assert {fill for fill, _ in shown.evaluate(LOOKS)[:16]} == {"rgb(204, 0, 102)"}, "nan is not the colour of 0"
+    choose(shown, length=0, mask=0)
+    assert {fill for fill, _ in shown.evaluate(LOOKS)[16:32]} == {"rgb(204, 0, 102)"}, "nan is not the colour of 0"
 
 
 def test_a_long_name_is_cut_in_the_picture_and_whole_in_the_sentence(see):
@@ -497,14 +505,14 @@ def test_negative_scores_have_hollow_bars_to_the_left_of_zero(see):
 
 
 def test_turned_pairs_point_where_their_numbers_do_and_the_place_behind_the_last_pair_says_nothing(see):
-    shown = see(live.show_rotary, torch.tensor([0.0, 1, 1, 1, 1, 1]), torch.ones(6), torch.ones(3), width=400)
+    shown = see(live.show_rotary, torch.tensor([0.0] + 9 * [1.0]), torch.ones(10), torch.ones(5), width=400)
     choose(shown, m=0, n=4)
     at_rest = page.said(shown)
-    assert at_rest.startswith("Query at 0, key at 4: distance -4, score ")
+    assert at_rest.startswith("Distance -4 both times, so the score is ")
     arrow = shown.locator(f"{LIVE} svg path[style*='194, 65, 12']").first.get_attribute("d")
     x, y, to_x, to_y = map(float, re.match(r"M(\S+) (\S+)L([^M ]+) ([^M]+)M", arrow).groups())
     assert to_x == pytest.approx(x) and to_y < y, "the pair 0, 1 points up"
-    assert said_at(shown, "pairs", 1, 0).startswith("Pair 2:")
+    assert said_at(shown, "pairs", 1, 0).startswith("Pair 4:") and said_at(shown, "pairs", 3, 0).startswith("Pair 4:")
     assert said_at(shown, "pairs", 1, 1) == at_rest
 
 
@@ -516,10 +524,8 @@ def test_scores_say_their_range_and_bars_end_where_their_column_does(see):
     choose(shown, d_k=3, temperature=1)
     scores = keys[:, :3].sum(dim=-1)
     most = torch.softmax(scores / 3**0.5, dim=0).max()
-    wanted = (
-        f"The scores lie between {scores.min():.2f} and {scores.max():.2f}, and the largest weight is {most:.2f}, "
-        'for "dog".'
-    )
+    plain = torch.softmax(scores, dim=0).max()
+    wanted = f'Largest weight without the division: {plain:.2f} for "dog"; with it: {most:.2f} for "dog".'
     assert said_at_rest(shown) == wanted
     said_at(shown, "scores and weights", 2)
     assert frames(shown, POINTED) == 1
@@ -585,17 +591,20 @@ def test_a_layers_leaks_are_counted_above_the_diagonal_and_small_ones_called_sma
         return x + 1e-6 * x.flip(1)
 
     makers = [
-        (lambda length, dropout: CausalAttention(4, 2, length, dropout), "No output depends on a later token."),
+        (
+            lambda length, dropout: CausalAttention(4, 2, length, dropout),
+            "No output depends on a later token. Without the mask 6 red cells leak.",
+        ),
         (lambda length, dropout: leaking, "2 red cells leak: outputs depend"),
     ]
     for make, wanted in makers:
-        shown = see(layer_figure(make, examples.inputs(), TOKENS, 4, True, 0.0, 1))
+        shown = see(layer_figure(make, examples.inputs(), TOKENS, 4, 0.0, 1))
         assert page.said(shown).startswith(wanted)
         if wanted.startswith("No"):
-            assert said_at(shown, "dependency matrix", 0, 3) == 'Output of "the" does not depend on input "dog".'
+            assert said_at(shown, "your layer", 0, 3) == 'Output of "the" does not depend on input "dog".'
             assert shown.locator(f"{LIVE} svg").get_by_text("·", exact=True).count() == 6
-    assert "moves by less than 0.0001 times a step of" in said_at(shown, "dependency matrix", 0, 3)
-    assert re.search(r"moves by up to \d\.\d{4} times", said_at(shown, "dependency matrix", 0, 0))
+    assert "moves by less than 0.0001 times a step of" in said_at(shown, "your layer", 0, 3)
+    assert re.search(r"moves by up to \d\.\d{4} times", said_at(shown, "your layer", 0, 0))
 
 
 def test_scales_stay_while_a_number_is_dragged_and_say_so_when_one_has_to_grow(see):

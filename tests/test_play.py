@@ -216,6 +216,19 @@ def test_the_sentence_that_goes_wrong_is_shown_when_asked_for(opened):
 
 
 @browser.needs_chromium
+@each_puzzle
+def test_before_the_first_move_the_goal_is_framed_and_said(id, opened):
+    shown, board = opened(id), play.BOARDS[id]
+    words = board.sentence.split()
+    wanted = np.nan_to_num(board.read(words).weights[-1])
+    assert shown.locator(f"{LIVE} svg rect[style*='dasharray']").count() == np.count_nonzero(wanted)
+    told = " | ".join(shown.locator(f"{LIVE} svg text").all_text_contents())
+    asks = words[words.index("it") if board.kind == "query" else -1]
+    named = f"“{words[wanted.argmax()]}”" if np.count_nonzero(wanted) == 1 else ""
+    assert f"Puzzle: make “{asks}” read {named}" in told and f"now: “{asks}” reads many words alike" in told
+
+
+@browser.needs_chromium
 def test_on_the_first_page_it_finds_the_cat_until_two_sliders_find_the_mouse(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, play.landing_figure().html())
     assert "of its weight to “cat”" in page.said(shown)

@@ -9,7 +9,7 @@ from course_utils.live import interactive, try_layer, try_sentence
 from course_utils.live.try_layer import layer_figure
 from tests.support.examples import TOKENS, inputs
 
-SETTING = {"length": 4, "mask": True, "dropout": 0.0, "seed": 1}
+SETTING = {"length": 4, "dropout": 0.0, "seed": 1}
 
 
 def causal(length, dropout):
@@ -54,7 +54,7 @@ def test_it_shows_what_torch_computes_for_every_setting():
     expected = influences(lambda x: layer(x[None])[0], inputs())
     assert torch.equal(moved().nan_to_num(), expected) and torch.equal(moved() > 0, torch.ones(4, 4).tril().bool())
     assert moved(length=2).shape == (2, 2)
-    assert (moved(mask=False) > 0).all(), "an emptied mask hides nothing"
+    assert (layer_figure(causal, inputs(), TOKENS, **SETTING).data["bare"] > 0).all(), "an emptied mask hides nothing"
     dropped = [moved(dropout=0.5, seed=seed) > 0 for seed in (1, 2)]
     assert not torch.equal(*dropped) and torch.equal(moved(dropout=0.5) > 0, dropped[0])
 
@@ -69,14 +69,14 @@ def test_a_leak_that_is_small_is_no_less_a_leak():
 
 def test_controls_have_names_and_the_output_follows_them(shown, controls):
     try_layer(causal, inputs(), TOKENS)
-    assert list(controls) == ["length", "mask as you made it", "dropout", "seed"]
+    assert list(controls) == ["length", "dropout", "seed"]
     widget, figure = shown
     assert set(widget) == {interactive.WIDGET_VIEW}, "what is left of it later has no text of its own to be wrong"
     assert "Run this cell" in figure["text/html"] and "Run this cell" in figure["text/plain"]
     controls["length"].value = 2
     assert (
         shown[-1]["text/html"]
-        == layer_figure(causal, inputs(), ["the (0)", "cat", "the (2)", "dog"], 2, True, 0.0, 123).html()
+        == layer_figure(causal, inputs(), ["the (0)", "cat", "the (2)", "dog"], 2, 0.0, 123).html()
     )
 
 

@@ -30,17 +30,18 @@ def so_far(words):
     return np.tril(np.ones((len(words), len(words)), dtype=bool))
 
 
-def sequences_with_an_average():
-    """Readings of random sequences: each token should average all so far: the share of a, and 1 / their number."""
-    for words in sequences(seed=302):
-        weights = puzzles.shared(so_far(words))
-        named = np.array([[word == "a", word == START] for word in words])
-        yield puzzles.Reading(words, weights, words, context=weights @ named)
+def averaged(words):
+    """The Reading in which each token averages all so far: the share of a, and 1 / their number."""
+    weights = puzzles.shared(so_far(words))
+    named = np.array([[word == "a", word == START] for word in words])
+    return puzzles.Reading(words, weights, words, context=weights @ named)
 
 
 AVERAGE = Puzzle(
     **written("3.1"),
-    properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), sequences_with_an_average),),
+    properties=(
+        puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), lambda: map(averaged, sequences(seed=302))),
+    ),
 )
 
 CAUSAL_WEIGHTS = Exercise(

@@ -15,12 +15,16 @@ LETTERS, POSITIONS = ("a", "b", "c", "d"), 8
 
 
 def sequences_of_places():
-    """Readings of random sequences: each token but the first should find the one before it, and get its letter."""
-    for words in puzzles.sentences(501, LETTERS, 4, POSITIONS):
-        wanted = np.eye(len(words), k=-1)
-        wanted[0] = np.nan
-        output = wanted @ placed(words)[:, : len(LETTERS)]
-        yield puzzles.Reading(words, wanted, [f"position {position}" for position in range(len(words))], context=output)
+    """Readings of random sequences."""
+    return map(looking_back, puzzles.sentences(501, LETTERS, 4, POSITIONS))
+
+
+def looking_back(words):
+    """The Reading in which each token but the first finds the one before it, and gets its letter."""
+    wanted = np.eye(len(words), k=-1)
+    wanted[0] = np.nan
+    output = wanted @ placed(words)[:, : len(LETTERS)]
+    return puzzles.Reading(words, wanted, [f"position {position}" for position in range(len(words))], context=output)
 
 
 def placed(words):

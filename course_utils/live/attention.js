@@ -16,7 +16,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
   const withArcs = keys.length <= (chain ? 2 : 1) * MOST_WORDS && heads.length <= MOST_ARCS &&
     (alone || String(keys) === String(names));
 
-  function draw(page, { query, head = -1, moment = 0 }, at) {
+  function draw(page, { query = -1, head = -1, moment = 0 }, at) {
     const all = moments[moment].map((values, head) => ({
       key: several ? `${kind} ${head}` : "weights",
       values,
@@ -27,16 +27,23 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     let y = 0;
     if (withArcs) {
       const row = at?.row ?? asking;
+      const lines = linesFrom(chosen, row),
+        words = plain.map(short),
+        next = chain ? most(chosen.at(-1).values[row]) : 0;
+      if (next && words[next - 1] === words[row]) words.push(`→ ${words[next]}?`); // as its twin was followed
       y = arcs(page, {
-        words: plain.map(short),
-        lines: linesFrom(chosen, row),
+        words,
+        lines: chain ? lines.toReversed() : lines,
         from: alone ? it : row,
         asker: names[0],
-        press: alone ? null : (query) => page.change({ query }),
+        twins: chain,
+        spots: heads.length,
+        press: alone ? null : (query) => query < names.length && page.change({ query }),
       });
     }
     if (losses) y = curve(page, y, moment);
-    const said = maps(page, chosen.map(({ key, values }) => ({ key, values })), {
+    page.height = y; // one row's weights stand under the words already
+    const said = !(alone && withArcs) && maps(page, chosen.map(({ key, values }) => ({ key, values })), {
       names,
       keys,
       digits: exact ? 4 : 3,
@@ -79,14 +86,14 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     let from = row;
     return chosen.toReversed().map(({ key, values, colour }) => {
       const asks = alone ? 0 : from;
-      const line = { key, weights: values[asks], colour, masked: masked[asks], ...(!alone && { from }) };
+      const line = { key, weights: values[asks], colour, masked: [...masked[asks], true], ...(!alone && { from }) };
       if (chain) from = most(values[from]);
       return line;
     }).reverse();
   }
 
   const controls = losses ? { moment: ["slide", "moment of training", steps.length - 1, steps.length - 1] } : {};
-  controls.query = ["select", "query", -1, names];
+  if (!alone) controls.query = ["select", "query", -1, names];
   if (several) controls.head = ["select", kind, -1, [...heads.keys()]];
   return { controls, draw, letters: several ? 330 : 180 };
 });

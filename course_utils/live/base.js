@@ -9,7 +9,7 @@ export const colours = (names) => names.split(" ").map((name) => name.match(/../
 const VIRIDIS = colours("440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725");
 const BEYOND = colours("f7931e d3311d"); // of weights from just above 1 to 3, which no softmax gives
 export const NAN = [204, 0, 102];
-export const MARK = "#c2410c"; // what is picked, inside a white line
+export const MARK = "#c2410c", RIGHT = "#0072b2"; // what is picked, inside a white line, or wrong; and what is right
 const LIT = "#111"; // what is pointed at
 export const HEADS = colours("0072b2 d55e00 009e73 cc79a7 56b4e9 e69f00 8c6bb1 999999"); // a colour for each head
 export const FAINT = "#8a8f98";
@@ -302,7 +302,7 @@ function picture(svg, { change, point, controls }) {
     );
   }
 
-  /* Rows of cells; what is undefined is left out. colour(value, row, column), text(value): of a cell. hidden(row, column): hatched.
+  /* Rows of cells; what is undefined is left out. colour, text(value, row, column): of a cell. hidden(row, column): hatched.
      drawn: without the cells. label: what the board over them is called. id(value, row, column): by which a cell that moves is
      known. */
   function grid(
@@ -314,7 +314,7 @@ function picture(svg, { change, point, controls }) {
     values,
     {
       colour = weightColour,
-      text = fixed,
+      text = (value) => fixed(value),
       hidden = () => false,
       drawn,
       label,
@@ -335,7 +335,7 @@ function picture(svg, { change, point, controls }) {
         words(
           left + (wide - 1) / 2,
           top + high / 2,
-          covered ? "" : text(value),
+          covered ? "" : text(value, row, column),
           `${MIDDLE};fill:${ink(fill)};font-size:${wide < 30 ? 11 : 12}px`,
           null,
           cell,

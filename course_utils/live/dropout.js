@@ -1,35 +1,33 @@
-// Message: in training some weights fall out and the others grow; in evaluation nothing happens.
-// Chapter 4: dropout on attention weights: its rate, its seed, training and evaluation.
-import { figure, fixed, say, sum } from "./base.js";
+// Message: in training some weights are dropped at random and the others grow; in evaluation all stay as they are.
+// Chapter 4: dropout on attention weights: its rate and its seed, beside the weights without it.
+import { figure, fixed, LEAK, say, sum, weightColour } from "./base.js";
 import { maps } from "./maps.js";
 
-const TRAIN = 0, STEPS = 20; // rates are twentieths
+const STEPS = 20, DROPPED = [...LEAK, 0.14]; // rates are twentieths
 
 export default figure(({ names, weights, masked, draws, seeds }) => {
   const hidden = (row, column) => masked[row][column];
 
-  function draw(page, { mode, rate, seed }, at) {
-    const p = mode === TRAIN ? rate : 0, letters = draws[seed - seeds[0]];
-    page.idle = mode === TRAIN ? [] : ["rate", "seed"];
+  function draw(page, { rate, seed }, at) {
+    const letters = draws[seed - seeds[0]], factor = 1 / (1 - rate);
     // a letter says at how many of the rates, from 0 upwards, an entry is kept; at 0 every one is
-    const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(p * STEPS);
-    const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
-    const said = maps(page, [{
-      key: "weights",
-      values: dropped,
-      told: weights,
-      title: mode === TRAIN ? say`weights, p = ${p}` : "weights in evaluation",
-    }], {
-      names,
-      hidden,
-      at,
-    });
+    const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(rate * STEPS);
+    const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight * factor : 0));
+    const said = maps(page, [
+      { key: "before", title: "in evaluation", values: weights },
+      {
+        key: "weights",
+        title: say`in training: ✕ dropped, the rest × ${factor}`,
+        values: dropped,
+        told: weights,
+        colour: (weight, ...cell) => kept(...cell) ? weightColour(weight) : DROPPED,
+        text: (weight, ...cell) => kept(...cell) ? fixed(weight) : "✕",
+      },
+    ], { names, hidden, at, marks: [["dropped", DROPPED]] });
     if (at) {
-      const { row, column } = at,
-        fate = kept(row, column)
-          ? `, kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}`
-          : ", dropped";
-      return `${said}${hidden(row, column) ? "" : fate}.`;
+      const { part, row, column } = at,
+        fate = kept(row, column) ? `, kept: times ${fixed(factor)} = ${fixed(dropped[row][column], 4)}` : ", dropped";
+      return `${said}${part === "before" || hidden(row, column) ? "" : fate}.`;
     }
     const fates = weights.flatMap((line, row) =>
       line.flatMap((_, column) => hidden(row, column) ? [] : kept(row, column))
@@ -45,7 +43,6 @@ export default figure(({ names, weights, masked, draws, seeds }) => {
 
   return {
     controls: {
-      mode: ["radio", "mode", TRAIN, ["train", "eval"]],
       rate: ["slide", "rate p", 0.5, 0.95, 0, 0.05],
       seed: ["slide", "seed", seeds[0], seeds[1], seeds[0]],
     },

@@ -1,4 +1,4 @@
-"""Chapter 4: dropout on attention weights: its rate, its seed, training and evaluation."""
+"""Chapter 4: dropout on attention weights: its rate and its seed, beside the weights without it."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ MOST_TOKENS = 48
 
 
 def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike | None = None) -> None:
-    """Show weights after dropout with their row sums, with controls for rate, seed and mode.
+    """Show weights without dropout and after it, with their row sums and controls for rate and seed.
 
     weights: (T, T), T up to 48. tokens: T names. masked: (T, T), True where a cell is hidden. Raises ValueError for
     other input.

@@ -22,12 +22,13 @@ export function unfolded(puzzle) {
       return set < 0 ? null : found.map((yes) => yes / sum(found));
     }),
   });
-  return { ...puzzle, groups: puzzle.groups.map((group) => group.map(reading).map((each) => ({ puzzle, ...each }))) };
+  const groups = [...puzzle.groups, [puzzle.first]].map((group) => group.map((each) => ({ puzzle, ...reading(each) })));
+  return { ...puzzle, first: groups.pop()[0], groups };
 }
 
 const kindsOf = ({ puzzle, rows }) => rows.map((row) => puzzle.kinds[row]);
 const sees = ({ horizon }, query, key) => horizon === null || key - query <= horizon || query + key === 0;
-const goalOf = ({ puzzle, rows, wanted }) =>
+export const goalOf = ({ puzzle, rows, wanted }) =>
   puzzle.goal && wanted.map((row) => row && product([row], rows.map((place) => puzzle.goal[place]))[0]);
 
 function weighted(head, scores) {

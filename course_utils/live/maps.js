@@ -2,7 +2,6 @@
 import {
   BOLD,
   chunks,
-  EMPTY,
   END,
   fixed,
   flow,
@@ -21,15 +20,11 @@ import {
 } from "./base.js";
 
 const LARGEST = 56; // a cell of a map
-const NAMED = 13, STEEP = 24, NUMBERED = 30; // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
+const NAMED = 14, STEEP = 24, NUMBERED = 30; // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
 const MANY = 16; // a map with more rows or columns is one image
 const SUMS = 46, TITLE = 20; // room for row sums, and for the title above a map
 const SCALE = [range(40).map((step) => step / 39)];
-export const DEPENDENCIES = {
-  key: "dependency matrix",
-  axes: ["output of", "input of"],
-  colour: (yes, output, input) => !yes ? EMPTY : input > output ? LEAK : [8, 81, 156], // to the right of the diagonal lies the future
-};
+export const WEIGHTS = [weightColour, "1  weight"];
 
 export const SAID = 3; // keys that a sentence names
 export function favourites(row, keys, name) {
@@ -52,7 +47,8 @@ export function unpacked({ shape, letters }) {
    query and a column per key. Gives what the cell of weights that is pointed at says. list: [{key, values: rows of numbers}],
    and what is for all or for one of them: title. axes: what rows, columns and sums beside rows are. row: where names pick one, the
    picked one or -1. at: the row and the column to light up. told: what is read of a cell, if not its value. colour, ...: of a
-   grid. dim(place): whether a key is no word. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
+   grid. counts(row, column): whether a cell is in the row's sum, as those are that are not hidden. marks: of colours, [what one means,
+   it]. scale: other ones, and what their end is called. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
    names that may come. */
 export function maps(
   page,
@@ -67,16 +63,17 @@ export function maps(
     row,
     at,
     digits = 4,
-    dim = () => false,
     ...all
   },
 ) {
   // The size of a cell with which so many maps fill a height as well as they can, with room for names and axes on the left and on top.
   function fit(count, height) {
     for (let cell = LARGEST;; cell -= cell > 2 ? 1 : 0.25) {
-      const [left, top, right] = cell < NAMED
-        ? [20, 20, 8]
-        : [longest(names) + 22, Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22, SUMS];
+      const [left, top, right] = cell < NAMED ? [20, 20, 8] : [
+        longest(names) + 22,
+        Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22,
+        Math.max(SUMS, 8 + LETTER * all.axes?.[2]?.length || 0),
+      ];
       const wide = left + keys.length * cell + right,
         high = TITLE + top + names.length * cell + 8,
         room = page.width - fromLeft;
@@ -85,7 +82,7 @@ export function maps(
     }
   }
 
-  const { tall } = fit(spots, page.width < 700 ? 4000 : Math.min(420, 545 - fromTop)); // a narrow screen scrolls anyway
+  const { tall } = fit(spots, page.width < 700 ? 4000 : Math.min(420, 590 - fromTop)); // a narrow screen scrolls anyway
   const { cell, across, ...room } = fit(list.length, tall);
 
   function map(
@@ -99,7 +96,8 @@ export function maps(
     },
     spot,
   ) {
-    const { colour = weightColour, hidden } = look, text = cell < NUMBERED ? () => "" : look.text;
+    const { colour = weightColour, hidden, counts = (...cell) => !hidden?.(...cell) } = look,
+      text = cell < NUMBERED ? () => "" : look.text;
     const x = fromLeft + spot % across * room.wide + room.left,
       y = fromTop + Math.floor(spot / across) * room.high + TITLE + room.top;
     const wide = cell * keys.length, high = cell * names.length, drawn = Math.max(names.length, keys.length) > MANY;
@@ -120,9 +118,7 @@ export function maps(
           x + (place + 0.5) * cell + 2,
           y - 7,
           short(name),
-          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}${
-            dim(place) ? ";opacity:.75;font-style:italic" : ""
-          }`,
+          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}`,
         )
       );
       if (sums) {
@@ -130,7 +126,7 @@ export function maps(
           x + wide + 6,
           y,
           cell,
-          values.map((line, query) => fixed(sum(line.filter((_, place) => !hidden?.(query, place))))),
+          values.map((line, query) => fixed(sum(line.filter((_, place) => counts(query, place))))),
           [at?.row],
           null,
           "",
@@ -153,34 +149,44 @@ export function maps(
 
   const said = list.map((own, spot) => map({ ...all, ...own }, spot)).join("");
   page.height = fromTop + tall;
-  legend(page, fromLeft + 24, page.height + 4, list.map((own) => ({ ...all, ...own })));
+  legend(page, fromLeft + 24, page.height + 4, list.map((own) => ({ ...all, ...own })), all);
   return said;
 }
 
 // What the colours in these maps mean, and only those that are in them.
-function legend(page, left, y, list) {
+function legend(
+  page,
+  left,
+  y,
+  list,
+  { marks = [["leak", LEAK]], scale = list.some(({ colour }) => !colour) && WEIGHTS },
+) {
   const seen = list.flatMap(({ values, hidden, colour }) =>
     values.flatMap((line, row) =>
       line.map((value, column) => hidden?.(row, column) ? MASKED : (colour || weightColour)(value, row, column))
     )
   ).join(" ");
-  const weights = list.some(({ colour }) => !colour), place = flow(page.width, left - 24, 18);
-  if (weights) {
-    image(page, left, y, 120, 10, SCALE, weightColour);
+  const place = flow(page.width, left - 24, 18);
+  if (scale) {
+    image(page, left, y, 120, 10, SCALE, scale[0]);
     page.words(left - 4, y + 5, "0", END);
-    page.words(left + 124, y + 5, "1  weight");
-    place(210);
+    page.words(left + 124, y + 5, scale[1]);
+    place(156 + LETTER * scale[1].length);
   }
   for (
     const [name, colour, shown] of [
       ["masked", MASKED, seen.includes(MASKED)],
-      ["above 1", weightColour(1.5), weights && list.some(({ values }) => Math.max(...values.flat()) > 1 + 1e-9)],
-      ["nan", NAN, weights && seen.includes(NAN)],
-      ["leak", LEAK, seen.includes(LEAK)],
+      [
+        "above 1",
+        weightColour(1.5),
+        scale === WEIGHTS && list.some(({ values }) => Math.max(...values.flat()) > 1 + 1e-9),
+      ],
+      ["nan", NAN, seen.includes(NAN)],
+      ...marks.map(([name, colour]) => [name, colour, seen.includes(colour)]),
     ]
   ) {
     if (!shown) continue;
-    const spot = place(75);
+    const spot = place(28 + LETTER * name.length);
     page.grid(name, spot.x, y + spot.y, 15, 11, [[0]], {
       colour: () => colour,
       text: () => "",

@@ -1,9 +1,9 @@
 // Message: a mask before softmax hides the future; after it, the future leaks (red).
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
-import { figure, say, softmax, sum } from "./base.js";
-import { DEPENDENCIES, maps } from "./maps.js";
+import { EMPTY, figure, LEAK, say, softmax, sum } from "./base.js";
+import { maps } from "./maps.js";
 
-const BEFORE = 0;
+const BEFORE = 0, YES = [8, 81, 156];
 
 export default figure(({ names, scores }) => {
   function draw(page, { mask, when, renormalised }, at) {
@@ -18,7 +18,13 @@ export default figure(({ names, scores }) => {
     const depends = weights.map((line) => line.map((weight) => weight > 0 || when !== BEFORE && !renormalised));
     const said = maps(page, [
       { key: "weights", values: weights, hidden },
-      { ...DEPENDENCIES, values: depends, text: (value) => value ? "yes" : "·" },
+      {
+        key: "dependency matrix",
+        values: depends,
+        axes: ["output of", "input of"],
+        colour: (yes, output, input) => !yes ? EMPTY : input > output ? LEAK : YES,
+        text: (value) => value ? "yes" : "·",
+      },
     ], { names, at });
     if (said) return `${said}.`;
     if (at) {

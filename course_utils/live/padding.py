@@ -1,4 +1,4 @@
-"""Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left."""
+"""Chapter 6: padding among the keys, seen beside hidden from every query, until no key is left."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ MOST_TOKENS = 40  # with names beside them
 
 
 def show_padding(scores: ArrayLike, tokens: Sequence[str], key_tokens: Sequence[str]) -> None:
-    """Show weights of T queries on S keys, the last of which are padding; controls say how many, and how it is hidden.
+    """Show weights of T queries on S keys, the last of which are padding, seen and hidden, with controls for both.
 
     scores: (T, S), already divided by √d_k; padding takes the place of a key and scores 0. tokens: T names of the
     queries. key_tokens: S names of the keys. Raises ValueError for other input.

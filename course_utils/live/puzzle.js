@@ -1,7 +1,7 @@
 // Message: a head's numbers decide who finds whom. They are changed by hand until every sentence is read as the exercise
 // asks, and the page says of them what `check` says.
-import { EMPTY, figure, fixed, flow, limit, longest, range, say, short, sum, transposed } from "./base.js";
-import { headOf, judge, unfolded } from "./judge.js";
+import { BOLD, EMPTY, figure, fixed, flow, limit, longest, range, say, short, sum, transposed } from "./base.js";
+import { goalOf, headOf, judge, unfolded } from "./judge.js";
 import { arcs } from "./arcs.js";
 import { signedColour } from "./vectors.js";
 
@@ -15,7 +15,7 @@ export default figure((data) => {
   const puzzle = unfolded(data), { kind, axes, words, sentence, goal: outputs } = puzzle, count = words.length;
   const simple = data.target; // the first page: one sentence, and one word to find
   const titles = NAMES[kind] ?? MATRICES, stack = kind === "stack", one = kind === "query";
-  const places = puzzle.rows.length / count, judged = puzzle.groups.flat();
+  const places = puzzle.rows.length / count, judged = puzzle.groups.flat().concat(puzzle.first);
   let known = null, wrong = null, timer, last = {};
 
   const sizes = (columns) =>
@@ -75,21 +75,25 @@ export default figure((data) => {
       const it = names.lastIndexOf("it"), row = one ? 0 : Math.min(state.query, rows.length - 1);
       const { weights, context } = headOf(puzzle, asked(mine), rows),
         reading = judged.find((each) => each.words.join(" ") === text);
-      const goal = simple ? names.map((name) => name === simple) : reading?.wanted[row];
       page.height = arcs(page, {
         words: names,
         lines: [{ key: "head", weights: weights[row] }],
         from: one ? it : row,
         asker: "your query",
-        wanted: goal,
+        wanted: reading?.wanted[row],
+        spots: 2,
         room: page.width,
         press: one ? null : (query) => page.change({ query }),
       });
       if (context) {
+        const list = (values) => values.map((value) => fixed(value)).join(", "), goal = reading && goalOf(reading)[row];
         page.words(
           0,
           page.height + 8,
-          `“${names[row]}” receives ${context[row].map((value) => fixed(value)).join(", ")}`,
+          `“${names[row]}” receives ${list(context[row])}${goal ? `, wanted: ${list(goal)}` : ""}`,
+          BOLD,
+          null,
+          "receives",
         );
         page.height += 20;
       }

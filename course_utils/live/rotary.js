@@ -1,65 +1,71 @@
-// Message: both turn with their positions, so only the distance counts: move both on, and the score stays.
-// Chapter 9: a query and a key whose pairs of numbers turn with their positions; each pair's share of the score.
-import { BOLD, dot, FAINT, figure, fixed, MARK, MIDDLE, range, say, sum } from "./base.js";
+// Message: both turn with their positions, so only the distance counts: farther on, at the same distance, the same score.
+// Chapter 9: a query and a key whose pairs of numbers turn with their positions, and the same two farther on.
+import { BOLD, FAINT, figure, fixed, MARK, MIDDLE, range, RIGHT, sum } from "./base.js";
 import { arrow } from "./vectors.js";
 
-const WIDEST = 160, LARGE = 230, TOP = 40, BELOW = 24, FARTHEST = 40;
-const KEY = "#0072b2";
+const SMALLEST = 62, LARGEST = 160, TITLE = 18, NAMES = 42, BELOW = 22, SCORE = 92, FARTHEST = 40;
 
 export default figure(({ query, key, frequencies }) => {
-  const count = frequencies.length, pairs = (vector) => range(count).map((k) => [vector[k], vector[k + count]]);
-  const turned = (vector, position) =>
-    pairs(vector).map(([first, second], k) => {
-      const [cos, sin] = [Math.cos(position * frequencies[k]), Math.sin(position * frequencies[k])];
-      return [first * cos - second * sin, second * cos + first * sin];
-    });
-  const longest = Math.max(...[query, key].flatMap(pairs).map((pair) => Math.hypot(...pair))) || 1;
+  const count = frequencies.length, vectors = [query, key];
+  // Of each pair: how long its two arrows are, and where they point.
+  const lengths = range(count).map((k) => vectors.map((vector) => Math.hypot(vector[k], vector[k + count])));
+  const angles = (k, positions) =>
+    vectors.map((vector, which) => Math.atan2(vector[k + count], vector[k]) + positions[which] * frequencies[k]);
+  const product = (k, [own, other]) => lengths[k][0] * lengths[k][1] * Math.cos(own - other);
+  const longest = Math.max(...lengths.flat()) || 1;
 
-  // An arrow from the middle of a field, and its letter behind the tip.
-  function lettered(page, name, letter, [first, second], x, y, colour, scale) {
-    const [dx, dy] = [first * scale, -second * scale], behind = 1 + 8 / (Math.hypot(dx, dy) || 1);
-    arrow(page, name, [x, y], [x + dx, y + dy], `stroke:${colour};stroke-width:2.5`);
-    page.words(x + behind * dx, y + behind * dy, letter, MIDDLE + BOLD, null, name);
+  // A circle with the two arrows in it and the angle between them.
+  function circle(page, name, x, y, radius, lengths, angles) {
+    const spot = (length, angle) => [x + length * Math.cos(angle), y - length * Math.sin(angle)], part = radius * 0.4;
+    const [from, to] = angles.map((angle) => spot(part, angle).join(" ")),
+      left = +(Math.sin(angles[1] - angles[0]) < 0);
+    page.line(
+      `M${x} ${y}L${from}A${part} ${part} 0 0 ${left} ${to}Z`,
+      `fill:${FAINT};stroke:none;opacity:.5`,
+      `angle ${name}`,
+    );
+    page.box(`circle ${name}`, x - radius, y - radius, 2 * radius, 2 * radius, `stroke:${FAINT};rx:${radius}px`, 2);
+    angles.forEach((angle, which) => {
+      const length = lengths[which] / longest * radius, letter = "qk"[which];
+      arrow(page, letter + name, [x, y], spot(length, angle), `stroke:${[MARK, RIGHT][which]};stroke-width:2.5`);
+      page.words(...spot(length + 8, angle), letter, MIDDLE + BOLD, null, letter + name);
+    });
   }
 
-  function draw(page, { m: ownM, n: ownN, shift }, at) {
-    const [m, n] = [ownM + shift, ownN + shift],
-      field = Math.min(count > 4 ? WIDEST : LARGE, Math.floor(page.width / Math.min(2, count)));
-    const radius = field / 2 - 14, scale = radius / longest;
-    const queries = turned(query, m),
-      keys = turned(key, n),
-      products = queries.map((pair, k) => dot(pair, keys[k])),
-      score = sum(products);
-    const across = Math.max(1, Math.min(count, Math.floor(page.width / field))),
-      lines = Math.ceil(count / across),
-      high = TOP + field + BELOW;
-    products.forEach((product, k) => {
-      const x = k % across * field + field / 2, top = Math.floor(k / across) * high, y = top + TOP + field / 2;
-      page.words(x, top + 9, `pair ${k}`, MIDDLE + BOLD);
-      page.words(x, top + 26, `${fixed(frequencies[k], 3)} a position`, MIDDLE);
-      page.line(
-        `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`,
-        `stroke:${FAINT}`,
-        `circle ${k}`,
-      );
-      lettered(page, `query ${k}`, "q", queries[k], x, y, MARK, scale);
-      lettered(page, `key ${k}`, "k", keys[k], x, y, KEY, scale);
-      page.words(x, top + TOP + field + 10, say`q · k = ${product}`, MIDDLE);
+  function draw(page, { m, n, shift }, at) {
+    const room = page.width - SCORE, across = Math.min(count, Math.floor(room / SMALLEST));
+    const field = Math.min(LARGEST, Math.floor(room / across)), lines = Math.ceil(count / across), wide = field > 120;
+    const high = TITLE + field + BELOW, tall = lines * high, right = across * field + SCORE / 2;
+    const scores = [0, shift].map((more, row) => {
+      const positions = [m + more, n + more], top = NAMES + row * tall;
+      const place = row ? `both ${shift} farther on: ${positions.join(" and ")}` : `query at ${m}, key at ${n}`;
+      page.words(4, top + 8, place, BOLD, null, `place ${row}`);
+      const products = range(count).map((k) => {
+        const x = (k % across + 0.5) * field, y = top + TITLE + Math.floor(k / across) * high + field / 2;
+        const name = ` ${row} ${k}`, now = angles(k, positions), value = product(k, now);
+        if (!row && k < across) {
+          page.words(x, 9, `pair ${k}`, MIDDLE + BOLD);
+          page.words(x, 25, fixed(frequencies[k], 3) + (wide ? " a position" : ""), MIDDLE);
+        }
+        circle(page, name, x, y, field / 2 - 14, lengths[k], now);
+        page.words(x, y + field / 2 + 4, (wide ? "q · k = " : "") + fixed(value), MIDDLE, null, name);
+        return value;
+      });
+      page.words(right, top + tall / 2 - 22, "score", MIDDLE);
+      page.words(right, top + tall / 2, fixed(sum(products)), `${MIDDLE}${BOLD};font-size:22px`, null, `score ${row}`);
+      return sum(products);
     });
-    page.board("pairs", 0, 0, field, high, lines, across, "pairs");
-    page.words(4, lines * high + 14, say`score, the sum: ${score}`, BOLD);
-    page.height = lines * high + 28;
+    page.words(right, NAMES + tall - 8, "=", `${MIDDLE}${BOLD};font-size:30px`);
+    page.board("pairs", 0, NAMES, field, high, 2 * lines, across, "pairs");
+    page.height = NAMES + 2 * tall;
 
-    const pair = at ? at.row * across + at.column : count;
-    if (pair >= count) {
-      return `Query at ${m}, key at ${n}: distance ${m - n}, score ${
-        fixed(score, 4)
-      }. Any other two positions at this distance give the same.`;
-    }
+    const pair = at ? at.row % lines * across + at.column : count;
+    if (pair >= count) return `Distance ${m - n} both times, so the score is ${fixed(scores[0], 4)} both times.`;
     page.light("pairs", at.row, at.column);
-    return `Pair ${pair}: the query is turned by ${fixed(m * frequencies[pair], 4)}, the key by ${
-      fixed(n * frequencies[pair], 4)
-    }; their product is ${fixed(products[pair], 4)}.`;
+    const [own, other] = [m, n].map((place) => fixed((place + (at.row < lines ? 0 : shift)) * frequencies[pair], 4));
+    return `Pair ${pair}: the query is turned by ${own}, the key by ${other}; their product is ${
+      fixed(product(pair, angles(pair, [m, n])), 4)
+    }.`;
   }
 
   const slide = (label, first) => ["slide", label, first, FARTHEST];
@@ -67,7 +73,7 @@ export default figure(({ query, key, frequencies }) => {
     controls: {
       m: slide("position of the query", 7),
       n: slide("position of the key", 3),
-      shift: slide("both farther on by", 0),
+      shift: slide("both farther on by", 20),
     },
     draw,
     letters: 110,

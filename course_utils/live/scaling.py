@@ -1,4 +1,4 @@
-"""Chapter 2: from products to scores to weights, while d_k grows, with and without scaling, at any temperature."""
+"""Chapter 2: one query's scores, and their weights without and with the division, while d_k grows."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ LARGEST = 128  # numbers of a query that can be opened and still be read
 
 
 def show_scaling(query: ArrayLike, keys: ArrayLike, tokens: Sequence[str]) -> None:
-    """Show one query's scores and weights, with controls for d_k, scaling and temperature.
+    """Show one query's scores, and their weights with and without scaling, with controls for d_k and temperature.
 
     query: (d,); keys: (T, d), d up to 128. d_k takes the first numbers of both. tokens: T names of the keys. Raises
     ValueError for other input.

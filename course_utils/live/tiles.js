@@ -1,10 +1,25 @@
-// Message: the whole table of scores never exists; one tile of it does, and travels, and only little is kept of each row.
+// Message: a plain layer holds the whole table of scores at once; in tiles, one tile of it and two numbers a row are there.
 // Chapter 10: causal attention in tiles, with the largest score, the total and the output of each query so far.
-import { BOLD, chunks, dot, END, figure, fixed, LEAK, limit, longest, MIDDLE, range, say, short, sum } from "./base.js";
-import { arrow, reachOf, signedColour } from "./vectors.js";
+import {
+  BOLD,
+  chunks,
+  dot,
+  figure,
+  fixed,
+  LEAK,
+  limit,
+  longest,
+  MARK,
+  MIDDLE,
+  range,
+  say,
+  short,
+  sum,
+} from "./base.js";
+import { arrow } from "./vectors.js";
 
-const LARGEST = 52, HIGHEST = 420, NUMBERED = 32, NAMED = 13, TOP = 46, MEMORY = 178, BAR = 56;
-const KEPT = "#0072b2", MADE = "#bf5600"; // in memory: numbers of rows, and scores
+const LARGEST = 52, HIGHEST = 420, NUMBERED = 30, NAMED = 13, TOP = 46, GAP = 30, WHOLE = 120;
+const KEPT = [0, 124, 190], MADE = [200, 100, 10]; // in memory: numbers of rows, and scores
 const NOTHING = { factor: 0, largest: -Infinity, total: 0, mixed: [] };
 
 const list = ({ total, mixed }) => mixed.map((number) => fixed(number / total)).join(" ");
@@ -22,7 +37,7 @@ function merged(before, scores, values, forgotten) {
 }
 
 export default figure(({ names, scores, values, size: atFirst }) => {
-  const T = names.length, numbers = values[0].length, colour = signedColour(reachOf(scores));
+  const T = names.length, numbers = values[0].length;
   const tilesOf = (length) =>
     range(Math.ceil(T / length)).flatMap((row) => range(row + 1).map((column) => [row * length, column * length]));
 
@@ -46,25 +61,33 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     );
     page.controls.tile.max = tiles.length;
 
-    const narrow = page.width < 700, number = narrow ? 34 : 44, travel = narrow ? 18 : 40;
-    const titles = ["old ×", "m", "ℓ", "o / ℓ"].slice(narrow ? T > 6 ? 3 : 1 : 0), kinds = titles.length + numbers - 1;
-    const left = longest(names) + 8, wide = kinds * number + 6, room = page.width - (narrow ? 0 : MEMORY) - left;
-    const cell = Math.floor(limit((room - travel - wide) / T, 8, Math.min(LARGEST, HIGHEST / T))), high = T * cell;
-    const right = left + high + travel, below = TOP + top * cell, tall = rows.length * cell;
+    const narrow = page.width < 700, number = narrow ? 34 : 42, travel = narrow ? 18 : 40, much = T * T;
+    const titles = ["old ×", "m", "ℓ", "o / ℓ"].slice(narrow ? T > 6 ? 3 : 1 : 0), m = titles.indexOf("m");
+    const left = longest(names) + 8, kinds = titles.length + numbers - 1;
+    const room = page.width - left - travel - kinds * number - 6, made = rows.length * keys.length;
+    const cell = Math.floor(
+      limit((narrow ? room : room - GAP) / T / (narrow ? 1 : 2), 8, Math.min(LARGEST, HIGHEST / T)),
+    );
+    const high = T * cell, own = narrow ? left : left + high + GAP, right = own + high + travel;
+    const below = TOP + top * cell, tall = rows.length * cell, whole = narrow ? Math.floor(WHOLE / T) : cell;
+    const fill = (colour, cover) => () => [...colour, cover];
 
-    // A tile is there, with its numbers. Of the others there is nothing: what was made is forgotten.
-    page.heading(left, 0, "scores", "only one tile at a time");
+    // What is filled is in memory: of a plain layer every score; in tiles one tile, with its numbers, and what is kept.
+    const from = narrow ? TOP + high + 12 : 0;
+    page.heading(left, from, "a plain layer", `${much} scores at once`);
+    page.grid("whole", left, from + TOP, whole, whole, scores, { colour: fill(MADE, 0.75), text: () => "" });
+    page.heading(own, 0, "in tiles", `${made} ${made === 1 ? "score" : "scores"} at once`);
     if (cell >= NAMED) page.column(left - 6, TOP, cell, names.map(short), rows);
     page.grid(
       "table",
-      left,
+      own,
       TOP,
       cell,
       cell,
-      scores.map((line, row) => line.map((_, key) => key > row || isNow(row, key) ? undefined : 0)),
+      scores.map((line, row) => line.map((_, key) => key > row ? undefined : 0)),
       {
         text: () => "",
-        colour: (_, row, key) => isRead(row, key) ? [128, 128, 128, 0.16] : [128, 128, 128, 0.05],
+        colour: (_, row, key) => [128, 128, 128, isRead(row, key) ? 0.16 : 0.05],
         label: "scores and shares",
         press: (row, key) => {
           const pressed = tiles.findIndex(([y, x]) => row >= y && row < y + length && key >= x && key < x + length);
@@ -74,56 +97,31 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     );
     page.grid(
       "tile",
-      left + start * cell,
+      own + start * cell,
       below,
       cell,
       cell,
       rows.map((row) => keys.map((key) => key > row ? undefined : scores[row][key])),
-      { colour, text: (score) => cell < NUMBERED ? "" : fixed(score) },
+      { colour: fill(MADE, 0.75), text: (score) => cell < NUMBERED ? "" : fixed(score) },
     );
-    page.mark("now", left + start * cell, below, keys.length * cell - 1, tall - 1);
+    page.mark("now", own + start * cell, below, keys.length * cell - 1, tall - 1);
     const middle = below + tall / 2;
-    arrow(page, "travel", [left + end * cell + 3, middle], [right - 2, middle], `stroke:${MADE};stroke-width:3`);
+    arrow(page, "travel", [own + end * cell + 3, middle], [right - 2, middle], `stroke:${MARK};stroke-width:3`);
 
     // What is kept of the rows at work, and what is left of those above: their outputs.
     page.heading(right, 0, "kept of a row", "");
     titles.forEach((title, k) =>
-      title === "o / ℓ" // over all the columns of an output
-        ? page.words(right + (k + numbers / 2) * number + 8, 26, title, MIDDLE)
-        : page.words(right + (k + 1) * number, 26, title, END)
+      page.words(right + (k + (title === "o / ℓ" ? numbers : 1) / 2) * number, 26, title, MIDDLE) // over all of an output
     );
+    const shown = kept.slice(top).map((now) => [now.largest, now.total]);
+    if (m >= 0) page.grid("kept", right + m * number, below, number, cell, shown, { colour: fill(KEPT, 0.75) });
     kept.forEach((now, row) => {
-      const parts = [now.factor, now.largest, now.total].slice(4 - titles.length), y = TOP + (row + 0.5) * cell;
-      const look = END + (row < top ? "" : BOLD) + (wrong.includes(names[row]) ? `;fill:rgb(${LEAK})` : "");
-      if (row >= top) parts.forEach((part, k) => page.words(right + (k + 1) * number, y, fixed(part), look));
-      now.mixed.forEach((part, k) =>
-        page.words(right + (titles.length + k) * number, y, fixed(part / now.total), look)
-      );
+      const y = TOP + (row + 0.5) * cell, at = (k) => right + (k + 0.5) * number;
+      const look = MIDDLE + (row < top ? "" : BOLD) + (wrong.includes(names[row]) ? `;fill:rgb(${LEAK})` : "");
+      if (row >= top && m > 0) page.words(at(0), y, fixed(now.factor), look);
+      now.mixed.forEach((part, k) => page.words(at(titles.length - 1 + k), y, fixed(part / now.total), look));
     });
-    const m = titles.indexOf("m"); // the frame holds what the blue part of the bar counts
-    if (m >= 0) {
-      page.box("rows", right + m * number + 5, below, 2 * number, tall - 1, `stroke:${KEPT};stroke-width:2;rx:5px`, 2);
-    }
-
-    // What is there of numbers at this moment, as bars of one scale.
-    const made = rows.length * keys.length, tallest = narrow ? 110 : high, size = tallest / (T * T + 2 * T);
-    const x = narrow ? left : right + wide + 30,
-      y = narrow ? TOP + high + 14 : 0,
-      floor = y + TOP + tallest;
-    page.heading(x, y, "memory", "scores, m and ℓ now");
-    [["a plain layer", [[T * T, MADE]]], ["in tiles", [[made, MADE], [2 * rows.length, KEPT]]]].forEach(
-      ([title, parts], side) => {
-        const from = x + side * (BAR + 34) + 10;
-        let count = 0;
-        parts.forEach(([more, fill], k) => {
-          count += more;
-          page.box(`${title} ${k}`, from, floor - count * size, BAR, more * size, `fill:${fill}`);
-        });
-        page.words(from + BAR / 2, floor - count * size - 9, count, MIDDLE + BOLD, null, title);
-        page.words(from + BAR / 2, floor + 10, title, MIDDLE);
-      },
-    );
-    page.height = floor + 20;
+    page.height = from + TOP + T * whole + 8;
 
     if (at) {
       page.light("table", at.row);
@@ -141,7 +139,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const last = names[kept.length - 1], { factor } = kept.at(-1);
     return `Tile ${place + 1} of ${tiles.length}: ${made} ${
       made === 1 ? "score is" : "scores are"
-    } there, and m and ℓ of ${rows.length} ${rows.length === 1 ? "row" : "rows"}; a plain layer keeps ${T * T} scores.${
+    } there, and m and ℓ of ${rows.length} ${rows.length === 1 ? "row" : "rows"}; a plain layer keeps ${much} scores.${
       start ? say` What was kept of "${last}" counts ${factor} times.` : ""
     }${wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""}`;
   }

@@ -1,4 +1,4 @@
-"""Chapter 10: tiles that travel over the table of scores: what is kept of each row, and what memory holds."""
+"""Chapter 10: tiles that travel over the table of scores: what is kept of each row, beside a layer that keeps all."""
 
 from collections.abc import Sequence
 

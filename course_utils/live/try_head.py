@@ -9,6 +9,7 @@ from course_utils import pictures
 from course_utils.live import interactive
 from course_utils.live.attention import attention_figure
 from course_utils.live.base import Figure
+from course_utils.pictures import Numbers, Truths
 
 
 def try_head(weights_of: Callable[[list[str]], ArrayLike], sentence: str) -> None:
@@ -34,4 +35,18 @@ def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], 
         raise ValueError(words_known if word else str(missing)) from missing
     except Exception as error:  # whatever a learner's code does
         raise ValueError(f"Nothing to show yet: fill in the exercise. ({type(error).__name__}: {error})") from error
-    return attention_figure(np.atleast_2d(weights), ["your query"] if weights.ndim == 1 else words, key_tokens=words)
+    if weights.ndim == 1:
+        return attention_figure(weights[None], ["your query"], key_tokens=words)
+    return attention_figure(weights, words, masked=hidden_in(weights, weights_of, words), key_tokens=words)
+
+
+def hidden_in(weights: Numbers, weights_of: Callable[[list[str]], ArrayLike], words: list[str]) -> Truths | None:
+    """Which keys a causal mask hides from which query, (T, T), as far as a head's weights tell; None for nothing."""
+    # a weight may be 0 because scores lie far apart; of one word again and again, they do not
+    again = pictures.array(weights_of(words[:1] * len(words)))
+    future: Truths = np.triu(np.ones((len(words), len(words)), bool), 1)
+    before: Truths = future | np.eye(len(words), dtype=bool)
+    before[0, 0] = False  # the first token sees itself even where the others do not
+    if np.array_equal(again == 0, before):
+        return before
+    return None if weights[..., future].any() or again[..., future].any() else future

@@ -1,27 +1,42 @@
-// Message: what lies right of the diagonal is the future; red cells leak it.
-// Chapters 3 to 5: how strongly each output of a layer depends on each input.
-import { figure, fixed, sum } from "./base.js";
-import { DEPENDENCIES, maps } from "./maps.js";
+// Message: each output moves with its own input and those before it alone; without the mask it moves with the future, too.
+// Chapters 3 to 5: how far each output of a layer moves when an input does, and the same without the layer's mask.
+import { EMPTY, figure, fixed, LEAK, sum } from "./base.js";
+import { maps } from "./maps.js";
 
-export default figure(({ names, moved }) => {
-  const depends = (value) => value !== null;
+const BLUE = [0, 124, 190]; // black and white can both be read on it
+
+export default figure(({ names, moved, bare }) => {
+  const depends = (value) => value !== null, layers = bare ? [moved, bare] : [moved];
+  const largest = Math.max(...layers.flat(2)), blue = (share) => [...BLUE, (0.12 + 0.88 * share).toFixed(3)];
+  const leaks = (layer) => sum(layer.map((row, output) => row.slice(output + 1).filter(depends).length));
 
   function draw(page, _state, at) {
-    const colour = (value, ...place) => DEPENDENCIES.colour(depends(value), ...place),
-      text = (value) => depends(value) ? fixed(value) : "·";
-    maps(page, [{ ...DEPENDENCIES, values: moved, colour, text }], { names, at });
+    const titles = ["your layer", "the same, its mask emptied"];
+    maps(page, layers.map((values, place) => ({ key: titles[place], values })), {
+      names,
+      at,
+      axes: ["output moves by", "when this input moves by 1"],
+      colour: (value, output, input) =>
+        !depends(value)
+          ? EMPTY
+          : input > output
+          ? [...LEAK, (0.25 + 0.5 * value / largest).toFixed(3)]
+          : blue(value / largest),
+      text: (value) => depends(value) ? fixed(value) : "·",
+      scale: [blue, fixed(largest)],
+      marks: [["not at all", EMPTY], ["by the future", LEAK]],
+    });
     if (at) {
-      const value = moved[at.row][at.column];
+      const value = layers[titles.indexOf(at.part)][at.row][at.column];
       return `Output of "${names[at.row]}" ${
         depends(value)
           ? `moves by ${value < 0.0001 ? "less than 0.0001" : `up to ${fixed(value, 4)}`} times a step of`
           : "does not depend on"
       } input "${names[at.column]}".`;
     }
-    const leaks = sum(moved.map((row, output) => row.slice(output + 1).filter(depends).length));
-    return leaks
-      ? `${leaks} red ${leaks === 1 ? "cell leaks" : "cells leak"}: outputs depend on later tokens.`
-      : "No output depends on a later token.";
+    const count = leaks(moved), cells = (count) => `${count} red ${count === 1 ? "cell leaks" : "cells leak"}`;
+    return (count ? `${cells(count)}: outputs depend on later tokens.` : "No output depends on a later token.") +
+      (bare ? ` Without the mask ${cells(leaks(bare))}.` : "");
   }
 
   return { draw, letters: 120 };

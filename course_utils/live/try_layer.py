@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 import ipywidgets as widgets
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
@@ -11,15 +12,18 @@ from course_utils.influence import influences
 from course_utils.live import interactive
 from course_utils.live.base import Figure
 from course_utils.live.vectors import check_vectors
+from course_utils.pictures import Numbers
 
 MOST_TOKENS = 24  # with names beside them
 Make = Callable[[int, float], Callable[[torch.Tensor], torch.Tensor]]
-AT_FIRST = {"mask": True, "dropout": 0.0, "seed": 123}
+AT_FIRST = {"dropout": 0.0, "seed": 123}
 ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 
 
 def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str]) -> None:
-    """Show which output of your layer depends on which input, with controls for length, mask, dropout and seed.
+    """Show which output of your layer depends on which input, with controls for length, dropout and seed.
+
+    Beside it stands the same layer without its mask: with its buffers emptied, if it has any.
 
     make: make(context_length, dropout) gives the layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T
     up to 24. tokens: T names. A layer that cannot be run is refused in a sentence. Raises ValueError for other inputs.
@@ -27,7 +31,6 @@ def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str]) -> None:
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     controls = {
         "length": widgets.BoundedIntText(len(tokens), 1, len(tokens), description="length", **interactive.FULL_LABELS),
-        "mask": widgets.Checkbox(True, description="mask as you made it", indent=False, **interactive.FULL_LABELS),
         "dropout": widgets.BoundedFloatText(0, max=0.9, step=0.1, description="dropout", **interactive.FULL_LABELS),
         "seed": widgets.BoundedIntText(123, 0, 1000, description="seed", **interactive.FULL_LABELS),
     }
@@ -43,18 +46,27 @@ def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str]) -> None:
 
 
 def layer_figure(
-    make: Make, inputs: torch.Tensor, names: Sequence[str], length: int, mask: bool, dropout: float, seed: int
+    make: Make, inputs: torch.Tensor, names: Sequence[str], length: int, dropout: float, seed: int
 ) -> Figure:
-    """The Figure for a setting of the controls. Raises ValueError, in words, when the layer does not run.
+    """The Figure for a setting of the controls. Raises ValueError, in words, when the layer does not run."""
+    names = names[:length]
+    moved, has_mask = moves(make, inputs, names, dropout, seed)
+    bare = moves(make, inputs, names, dropout, seed, emptied=True)[0] if has_mask else None
+    about = "Which output of your layer moves with which input, and how far. Run this cell for its controls."
+    return Figure("try_layer", about, names, np.nan_to_num(moved), names, moved=moved, bare=bare)
 
-    mask: leave the layer's buffers as they are, or empty them.
-    """
+
+def moves(
+    make: Make, inputs: torch.Tensor, names: Sequence[str], dropout: float, seed: int, emptied: bool = False
+) -> tuple[Numbers, bool]:
+    """How far each output moves with each input, (length, length), nan where not at all; whether there are buffers."""
+    length = len(names)
     torch.manual_seed(seed)
     try:
-        layer = make(len(names), dropout)
+        layer, buffers = make(len(inputs), dropout), []
         if isinstance(layer, torch.nn.Module):
-            layer.double().train(dropout > 0)
-            for buffer in () if mask else layer.buffers():
+            buffers = list(layer.double().train(dropout > 0).buffers())
+            for buffer in buffers if emptied else ():
                 buffer.zero_()
         output = layer(inputs[None, :length])
         if not isinstance(output, torch.Tensor):
@@ -70,7 +82,4 @@ def layer_figure(
     except Exception as error:  # whatever a learner's code does
         stopped = f"Your layer stopped with {type(error).__name__}: {error}."
         raise ValueError(f"{stopped} Is the exercise still empty? Then fill it in.") from error
-    about = "Which output of your layer depends on which input, and how strongly. Run this cell for its controls."
-    names = names[:length]
-    dependencies = moved.where(moved > ROUNDING * moved.max(), torch.nan)  # nan: does not depend
-    return Figure("try_layer", about, names, moved.numpy(), names, moved=dependencies.numpy())
+    return moved.where(moved > ROUNDING * moved.max(), torch.nan).numpy(), bool(buffers)

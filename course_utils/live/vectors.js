@@ -1,5 +1,5 @@
 // What figures of single numbers share: bars, arrows, and colours for numbers of both signs.
-import { fixed, limit } from "./base.js";
+import { FAINT, fixed, limit } from "./base.js";
 
 const NUMBER = 52; // room for the number beside a bar
 
@@ -23,7 +23,7 @@ export function bars(
   wide,
   high,
   values,
-  { low = 0, reach = 1, colour = () => [138, 143, 152], digits, label, press } = {},
+  { low = 0, reach = 1, colour = FAINT, digits, label, press } = {},
 ) {
   const place = (value) => x + (limit(value, low, reach) - low) / (reach - low || 1) * (wide - NUMBER), zero = place(0);
   values.forEach((value, row) =>
@@ -33,7 +33,9 @@ export function bars(
       y + row * high + 4,
       Math.max(1, Math.abs(place(value) - zero)),
       high - 8,
-      `fill:rgb(${colour(value)});stroke:currentColor;fill-opacity:${value < 0 ? 0 : 1}`,
+      `fill:${typeof colour === "string" ? colour : `rgb(${colour(value)})`};stroke:currentColor;fill-opacity:${
+        value < 0 ? 0 : 1
+      }`,
     )
   );
   values.forEach((value, row) =>

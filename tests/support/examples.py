@@ -59,7 +59,7 @@ def of_figures():
         "show_attention": ((weights.expand(3, 4, 4), TOKENS), "head 1", 1, 3, f"Head 1, q{cat_dog}{weights[1, 3]:.4f}"),
         "show_dropout": (
             (weights, TOKENS),
-            "weights, p = 0.50",
+            "in training: ✕ dropped, the rest × 2.00",
             row,
             column,
             f'Query "{names[row]}", key "{names[column]}": weight {weights[row, column]:.4f}, '
@@ -68,7 +68,7 @@ def of_figures():
         "show_masking": ((layer, x, TOKENS), "weights", 3, 1, f'Query "dog", key "cat": weight {causal[1]:.4f}'),
         "show_padding": (
             (scores, TOKENS, TOKENS),
-            "weights",
+            "padding not hidden",
             1,
             0,
             f'Query "cat", key "the (0)": weight {padded[0]:.4f}',
@@ -105,8 +105,8 @@ def of_figures():
             "scores and weights",
             1,
             0,
-            f'Key "cat": score {scores[0, 1]:.4f}, divided {scores[0, 1] / 2:.4f}, '
-            f"weight {torch.softmax(scores[0] / 2, dim=-1)[1]:.4f}",
+            f'Key "cat": score {scores[0, 1]:.4f}, weight {torch.softmax(scores[0], dim=-1)[1]:.4f}; '
+            f"divided {scores[0, 1] / 2:.4f}, weight {torch.softmax(scores[0] / 2, dim=-1)[1]:.4f}",
         ),
         "show_tiles": (
             (scores, x[:, :2], TOKENS, 2),

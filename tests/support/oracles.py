@@ -40,11 +40,13 @@ def query_steps(x, tokens, *, query, step):
     return told + (printed(weights) + ["1.00"] if step else [])
 
 
-def scaling(q, keys, tokens, *, d_k, scaled, temperature):
-    scores = keys[:, :d_k].double() @ q[:d_k].double()
-    divided = scores / (d_k**0.5 if scaled else 1) / temperature
-    told = printed(scores) + printed(divided) + printed(torch.softmax(divided, dim=0), 4) + ["1.00"]
-    return told + (printed([temperature], 1) if temperature != 1 else [])
+def scaling(q, keys, tokens, *, d_k, temperature):
+    scores, root = keys[:, :d_k].double() @ q[:d_k].double(), d_k**0.5
+    told = printed(scores) + printed([root])
+    for divided in (scores, scores / root):
+        weights = torch.softmax(divided / temperature, dim=0)
+        told += printed([*weights, weights.max()])
+    return told
 
 
 def rotary(query, key, frequencies, *, m, n, shift):
@@ -54,7 +56,7 @@ def rotary(query, key, frequencies, *, m, n, shift):
 
     turned = torch.polar(torch.ones(len(frequencies), dtype=torch.float64), (m - n) * frequencies.double())
     products = (complex_pairs(query) * turned * complex_pairs(key).conj()).real
-    return printed(frequencies, 3) + printed(products) + printed([products.sum()])
+    return printed(frequencies, 3) + 2 * printed([*products, products.sum()])  # both farther on: the same
 
 
 def causal_weights(layer, x, mask, when, renormalised):
@@ -71,11 +73,11 @@ def masking(layer, x, tokens, *, mask, when, renormalised):
     return with_sums(causal_weights(layer, x, mask, when, renormalised).detach(), future(len(x)) & mask)
 
 
-def dropout(weights, tokens, masked=None, *, mode, rate, seed):
-    p = rate if mode == 0 else 0.0
-    kept = keep_mask(weights.shape, p, seed) if mode == 0 else torch.ones_like(weights)
+def dropout(weights, tokens, masked=None, *, rate, seed):
+    kept = keep_mask(weights.shape, rate, seed).bool()
     hidden = torch.zeros_like(weights).bool() if masked is None else masked
-    return printed([p] if mode == 0 else []) + with_sums(weights.double() * kept / (1 - p), hidden)
+    weights, factor = weights.double(), 1 / (1 - rate)
+    return printed([factor]) + with_sums(weights, hidden) + with_sums(weights * kept * factor, hidden | ~kept)
 
 
 def attention(weights, tokens, *, query, head=-1):
@@ -87,10 +89,12 @@ def attention(weights, tokens, *, query, head=-1):
 
 def padding(scores, tokens, key_tokens, *, length, mask):
     absent = torch.arange(len(key_tokens)) >= length
-    fill = [0, -1e9, -torch.inf, -torch.inf][mask]
-    weights = torch.softmax(scores.double().masked_fill(absent, fill), dim=-1)
-    weights = weights.masked_fill(absent, 0) if mask == 3 else weights
-    return with_sums(weights, absent & (weights == 0))
+    told = []
+    for fill, hides in [(0, False), ([-torch.inf, -1e9, -torch.inf][mask], True)]:
+        weights = torch.softmax(scores.double().masked_fill(absent, fill), dim=-1)
+        weights = weights.masked_fill(absent, 0) if hides and mask == 2 else weights
+        told += printed(weights[~(hides & absent & (weights == 0))]) + printed(weights[:, :length].sum(dim=-1))
+    return told
 
 
 def shape_walk(x, num_heads, tokens, *, step, token, number, head):
