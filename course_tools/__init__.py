@@ -1,4 +1,4 @@
-"""What instructors and maintainers run, from a clone: python3 -m course_tools COMMAND. It is not part of the wheel.
+"""The commands for instructors and maintainers, in a clone: python3 -m course_tools COMMAND. Not part of the wheel.
 
 The rooms, from the ground up; each may import those named before it and none named after it, and anything in
 `course_utils` (a test reads this list):
