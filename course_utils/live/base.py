@@ -21,7 +21,7 @@ from course_utils.pictures import Numbers
 HERE = Path(__file__).parent
 LARGEST_TABLE = 6  # rows and columns that the table without scripts shows
 LARGEST_PLAIN = 12_000  # letters of a figure's numbers; more are packed
-HOW_TO_START = "This figure moves when you run its cell, or trust the notebook."
+HOW_TO_START = "To use this figure, run its cell or trust the notebook."
 
 
 class Figure:

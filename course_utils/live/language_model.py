@@ -56,7 +56,7 @@ def heads_in(text: str) -> list[tuple[int, int]]:
     """The heads that a text such as "23.3 18.6" names. Raises ValueError for anything else."""
     names = text.replace(",", " ").split()
     if wrong := [name for name in names if not re.fullmatch(r"\d+\.\d+", name)]:
-        raise ValueError(f"{wrong[0]} names no head: write layer.head, such as 23.3")
+        raise ValueError(f"{wrong[0]} is not a head: write layer.head, such as 23.3")
     return [(int(layer), int(head)) for layer, _, head in (name.partition(".") for name in names)]
 
 

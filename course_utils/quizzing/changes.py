@@ -41,7 +41,7 @@ def in_words(program, node, fix):
     """The Change of a Fix, or None."""
     if fix.new == "pass":
         old = ast.unparse(node)
-        words = f"line {node.lineno}, `{old}`, is left out"
+        words = f"line {node.lineno}, `{old}`, is removed"
         return Change(fix, words) if len(old) <= LONGEST and "\n" not in old else None
     old, new = program.before_and_after(fix)
     tail = re.search(r"\.[a-z_]\w*$", old)

@@ -118,17 +118,17 @@ def which_change(found, wanted, words):
     wrong = [change.words for change, effect in found.effects if effect != wanted]
     for change, effect in found.effects:
         if effect == wanted:
-            yield f"{words} With which one?", change.words, found.random.sample(wrong, len(wrong))
+            yield f"{words} Which one?", change.words, found.random.sample(wrong, len(wrong))
 
 
 def unchanged(found):
     """Which change changes nothing?"""
-    return which_change(found, SAME, "One of these changes leaves the result as it is, the others do not.")
+    return which_change(found, SAME, "Only one of these changes leaves the result unchanged.")
 
 
 def stops(found):
     """Which change stops with an error?"""
-    return which_change(found, STOPS, "One of these changes makes it stop with an error, the others do not.")
+    return which_change(found, STOPS, "Only one of these changes causes an error.")
 
 
 KINDS = (what_happens, other_axis, unchanged, stops)

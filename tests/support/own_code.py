@@ -190,7 +190,7 @@ def copied(names):
 def with_change(code, words):
     """The text with a change that words tell."""
     tree = ast.parse(code)
-    left_out = re.search(r"[Ll]ine (\d+), `(.*)`, is left out", words)
+    left_out = re.search(r"[Ll]ine (\d+), `(.*)`, is removed", words)
     line, old, new = (
         left_out
         and (*left_out.groups(), "")
