@@ -48,7 +48,9 @@ def main(arguments):
 
 def run(arguments):
     """Run one command; if a file cannot be written, end with a sentence that names it."""
-    if hasattr(sys.stdout, "reconfigure"):  # a folder's or a student's name may have characters that this terminal cannot show
+    if hasattr(
+        sys.stdout, "reconfigure"
+    ):  # a folder's or a student's name may have characters that this terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         main(arguments)

@@ -182,8 +182,8 @@ def link_page(name):
     codespaces = f"https://codespaces.new/{name}?ref={repository.branch()}"
     lines = [
         "",
-        f"Read the course on [the site]({site_address(name)}), or open all of it in [Codespaces]({codespaces}). For your",
-        "own JupyterHub, replace `HUB` in the link with its address.",
+        f"Read the course on [the site]({site_address(name)}), or open all of it in [Codespaces]({codespaces}). For",
+        "your own JupyterHub, replace `HUB` in the link with its address.",
         "",
         f"| notebook | {' | '.join(LINK_TARGETS)} |",
         f"| --- |{' --- |' * len(LINK_TARGETS)}",

@@ -143,7 +143,7 @@ def check_softcap(softcap: float | None) -> None:
     """Refuse a softcap that leaves no room for scores. Raises ValueError."""
     if softcap is not None and softcap <= 0:
         raise ValueError(
-            f"softcap is {softcap}, but it must be positive, since scores stay between minus and plus softcap; or pass None."
+            f"softcap is {softcap}, but scores stay between minus and plus softcap: pass a positive number, or None."
         )
 
 
@@ -156,9 +156,9 @@ def refuse_other_norms(layer: nn.Module, state: dict[str, Tensor], prefix: str, 
         scale = state.get(f"{prefix}{name}.weight")
         if f"{prefix}{name}.bias" in state or scale is not None and scale.shape != (layer.head_dim,):
             raise ValueError(
-                f"{name} has shapes {[tuple(each.shape) for key, each in state.items() if name in key]}, but this layer "
-                f"has one RMSNorm of {layer.head_dim} numbers for all heads. It supports neither norms before heads are "
-                "split (OLMo-2, OLMo-3) nor a LayerNorm (Cohere, StableLM, Phi)."
+                f"{name} has shapes {[tuple(each.shape) for key, each in state.items() if name in key]}, but this "
+                f"layer has one RMSNorm of {layer.head_dim} numbers for all heads. It supports neither norms before "
+                "heads are split (OLMo-2, OLMo-3) nor a LayerNorm (Cohere, StableLM, Phi)."
             )
 
 
@@ -191,8 +191,8 @@ def check_cache(cache: tuple[Tensor, Tensor] | None, *new: Tensor) -> None:
     for number, (kept, more) in enumerate(zip(cache or (), new)):
         if kept.shape[:-2] != more.shape[:-2] or kept.shape[-1] != more.shape[-1]:
             raise ValueError(
-                f"cache[{number}] has shape {tuple(kept.shape)} and the new tensor {tuple(more.shape)}: only their numbers "
-                "of tokens (second to last) may differ. Pass the cache that the last call of this layer returned."
+                f"cache[{number}] has shape {tuple(kept.shape)} and the new tensor {tuple(more.shape)}: only the "
+                "number of tokens (second to last) may differ. Pass the cache from the last call of this layer."
             )
         if (kept.dtype, kept.device) != (more.dtype, more.device):
             raise ValueError(
@@ -201,7 +201,7 @@ def check_cache(cache: tuple[Tensor, Tensor] | None, *new: Tensor) -> None:
             )
     if cache is not None and cache[0].shape[-2] != cache[1].shape[-2]:
         raise ValueError(
-            f"Its parts have {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass the cache that the last call returned."
+            f"The cache has {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass what the last call returned."
         )
 
 
@@ -223,8 +223,8 @@ def check_numbers(numbers: Tensor, words: nn.Embedding, positions: nn.Embedding)
         )
     if numbers.shape[-1] > positions.num_embeddings:
         raise ValueError(
-            f"The sequence has {numbers.shape[-1]} tokens, but the encoder has only {positions.num_embeddings} positions: "
-            "shorten the text."
+            f"The sequence has {numbers.shape[-1]} tokens, but the encoder has only {positions.num_embeddings} "
+            "positions: shorten the text."
         )
     if numbers.numel() and not 0 <= numbers.min() <= numbers.max() < words.num_embeddings:
         raise ValueError(

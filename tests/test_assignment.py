@@ -162,9 +162,7 @@ def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(
     assert book.scores == [] and "points.</b>" not in page
     assert f"excused you from this assignment: it does not count. {comment}".strip() in page
     said = [*table_of_changes(history.changes(book.entries)), *grading_run.excused_students(book.graded.values())]
-    assert (
-        f"0 of {HIGHEST} -> excused, assignment" in said[1] and "nothing is filled in for them: Jane Doe" in said[2]
-    )
+    assert f"0 of {HIGHEST} -> excused, assignment" in said[1] and "nothing is filled in for them: Jane Doe" in said[2]
 
 
 def test_an_exercise_that_somebody_is_excused_from_is_not_counted_for_them(read, tmp_path):
@@ -189,7 +187,10 @@ def test_a_first_preview_says_that_all_are_new_and_leaves_no_folder_of_pages(rea
     book.add(report())
     book.close()
     said = grading_run.closing_sentence(book, 1, LastRun(ReportStore(tmp_path)))
-    assert said == "1 of 1 submissions are graded, all of them for the first time. This was a preview: no grades were written."
+    assert (
+        said
+        == "1 of 1 submissions are graded, all of them for the first time. This was a preview: no grades were written."
+    )
     assert [path.name for path in tmp_path.iterdir()] == [REPORTS_FOLDER]
 
 

@@ -165,7 +165,10 @@ def test_inputs_that_do_not_fit_get_a_sentence(query, key, value, sentence):
         (PADDING[:, :, None], r"mask has shape \(2, 5, 1\), but it must be"),
         (torch.zeros(S, dtype=torch.bool), r"mask has shape \(5,\)"),
         (torch.zeros(B, HEADS, T, S, dtype=torch.bool), r"mask has shape \(2, 3, 4, 5\)"),
-        (torch.ones(T, S), "mask holds torch.float32, but it must be boolean, True where a key is hidden.*mask == 0"),
+        (
+            torch.ones(T, S),
+            "mask has dtype torch.float32, but it must be boolean, True where a key is hidden.*mask == 0",
+        ),
         (torch.zeros(T, S, dtype=torch.bool, device="meta"), r"mask is on meta and the layer on cpu: pass mask.to"),
     ],
 )

@@ -413,7 +413,7 @@ def test_second_derivatives_are_refused_in_a_sentence_and_had_by_weights_or_by_t
         ({"window": 0}, "window is 0, but every token sees itself"),
         ({"window": -2}, "window is -2, but every token sees itself"),
         ({"num_kv_heads": 0}, "cannot share num_kv_heads=0"),
-        ({"softcap": 0.0}, "softcap is 0.0, but it must be positive"),
+        ({"softcap": 0.0}, "softcap is 0.0, but scores stay between"),
         ({"frequencies": torch.ones(2), "rotary_dim": 2}, "but 2 numbers are 1 pairs"),
         ({"frequencies": torch.ones(3), "rotary_dim": 6}, "rotary_dim is 6: a head has only 4 numbers"),
         ({"rotary_dim": 2}, "none turns without frequencies"),
@@ -452,11 +452,11 @@ def changes(cache):
     """Caches that do not fit, with the sentence for each."""
     first, second, *length = cache
     for sentence, *two in [
-        ("cache.0. holds torch.float32", first.float(), second),
-        ("cache.1. holds torch.float16", first, second.half()),
+        ("cache.0. is torch.float32", first.float(), second),
+        ("cache.1. is torch.float16", first, second.half()),
         ("cache.0. has shape", first[:1], second[:1]),
         ("cache.0. has shape", first[..., :-1], second),
-        ("holds 4 and 3 tokens", first, second[..., 1:, :]),
+        ("has 4 and 3 tokens", first, second[..., 1:, :]),
         ("on meta", first.to("meta"), second),
     ]:
         yield Cache(*two, *length) if length else tuple(two), sentence

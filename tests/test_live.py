@@ -122,7 +122,10 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_attention(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
         (lambda x, w: live.show_attention(w, TOKENS, losses={0: 1.0}), "weights must be maps of each step"),
-        (lambda x, w: live.show_query_steps(x[None], TOKENS), "If it has several, such as a batch, pick one first: inputs[0]"),
+        (
+            lambda x, w: live.show_query_steps(x[None], TOKENS),
+            "If it has several, such as a batch, pick one first: inputs[0]",
+        ),
         (lambda x, w: live.show_query_steps(x, "word"), "tokens must be a list"),
         (lambda x, w: live.show_query_steps(x[:0], []), "tokens must be a list of one or more"),
         (lambda x, w: live.show_query_steps(x, TOKENS[:3]), "a row for each of the 3 tokens"),

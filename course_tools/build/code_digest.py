@@ -1,4 +1,4 @@
-"""A digest of everything that determines a notebook's outputs: while it is unchanged, nothing runs. Standard library only."""
+"""A digest of everything behind a notebook's outputs: while it is unchanged, nothing runs. Standard library only."""
 
 import hashlib
 import json

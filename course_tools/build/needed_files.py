@@ -1,6 +1,6 @@
 """The repository's files that a piece of Python needs, judging by its text. Standard library only.
 
-A name counts wherever it occurs, even in a string that another process runs: an extra file is better than a missing one.
+A name counts wherever it occurs, even in a string that another process runs: an extra file is better than none.
 """
 
 import functools

@@ -71,7 +71,9 @@ def execute(notebook, path: Path):
     try:
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        sys.exit(f"{error}\n{repository.relative(path)} does not run, so the chapter's stored notebooks were not changed.")
+        sys.exit(
+            f"{error}\n{repository.relative(path)} does not run, so the chapter's stored notebooks were not changed."
+        )
     still_pictures.remove_widgets(notebook)
     still_pictures.add_still_pictures(notebook)
     still_pictures.shrink_drawings(notebook)

@@ -55,8 +55,12 @@ def parser():
     parser.add_argument(
         "--new-assignment", action="store_true", help="write an assignment.toml for these --chapters; grade nothing"
     )
-    parser.add_argument("--seconds", type=float, default=60, metavar="N", help="wall-clock limit per submission (default: 60)")
-    parser.add_argument("--workers", type=int, default=usable_processors(), metavar="N", help="number of submissions graded at once")
+    parser.add_argument(
+        "--seconds", type=float, default=60, metavar="N", help="wall-clock limit per submission (default: 60)"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=usable_processors(), metavar="N", help="number of submissions graded at once"
+    )
     parser.add_argument(
         "--fewer", action="store_true", help="remove students of the last run who are not among these submissions"
     )
@@ -72,9 +76,7 @@ def parser():
     )
     parser.add_argument("--oral", action="store_true", help="also write three such questions for a two-minute talk")
     parser.add_argument("--preview", action="store_true", help="grade, show what would change, and write no grades")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="also fill gradebook fields that contain other points"
-    )
+    parser.add_argument("--overwrite", action="store_true", help="also fill gradebook fields that contain other points")
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the workers of this Dask cluster")
     for platform in PLATFORMS:
         platform.add_options(parser)

@@ -34,7 +34,10 @@ def main(arguments):
     first, *_ = names = copy_chapters()
     put_missing(FOR_ASSISTANTS, (ROOT / "notebooks" / FOR_ASSISTANTS).read_bytes())
     if newer := copy_newer(names):
-        print(f"The course has newer versions of {', '.join(newer)}. Yours are unchanged; the new ones are {', '.join(newer.values())}.")
+        print(
+            f"The course has newer versions of {', '.join(newer)}. Yours are unchanged; "
+            f"the new ones are {', '.join(newer.values())}."
+        )
     print("Starting JupyterLab ...", flush=True)
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:

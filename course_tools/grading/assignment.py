@@ -180,12 +180,16 @@ def read_assignment(downloads: Path, chapters, course):
     try:
         rules = tomllib.loads(text_of_file(path)) if path.exists() else {}
     except (ValueError, RecursionError) as error:
-        sys.exit(f"{path} cannot be read: {error}. Correct it, or move it away and write a new one with --new-assignment.")
+        sys.exit(
+            f"{path} cannot be read: {error}. Correct it, or move it away and write a new one with --new-assignment."
+        )
     if problem := problem_in_rules(rules, points_of):
         sys.exit(f"{path}: {problem}.")
     found = Assignment(**rules | {"chapters": rules.get("chapters") or chapters})
     if not found.chapters:
-        sys.exit(f"Name the chapters that count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
+        sys.exit(
+            f"Name the chapters that count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it)."
+        )
     if chapters and set(chapters) != set(found.chapters):
         sys.exit(f"{path} and --chapters name different chapters: change one, or omit --chapters.")
     return replace(found, adjustments=read_adjustments(path.with_name(ADJUSTMENTS_FILE), points_of))
@@ -255,7 +259,9 @@ def table_rows(path, columns):
             sys.exit(f"{path}: column {unknown[0]!r:.60} is unknown or occurs twice; the columns are {known}.")
         for row in rows:
             if any(row.pop(None, ())):
-                sys.exit(f"{path}, row {rows.line_num}: too many fields; put text that contains {delimiter!r} in quotes.")
+                sys.exit(
+                    f"{path}, row {rows.line_num}: too many fields; put text that contains {delimiter!r} in quotes."
+                )
             fields = dict.fromkeys(columns, "") | {name: printable(said.strip()) for name, said in row.items()}
             if any(fields.values()):
                 yield rows.line_num, fields
@@ -303,6 +309,4 @@ def write_new(downloads: Path, chapters, points_of):
             file.write(text)
     except FileExistsError:
         sys.exit(f"{path} already exists: change it by hand.")
-    return (
-        f"{path} says what counts: {sum(counted.values())} points in {len(counted)} exercises. You can edit it."
-    )
+    return f"{path} says what counts: {sum(counted.values())} points in {len(counted)} exercises. You can edit it."

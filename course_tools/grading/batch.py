@@ -19,7 +19,8 @@ def grade_changed(
 
     executor: called for a context of (executor of concurrent.futures, tasks to keep in it, a function that shares
     new results with all workers). limits: a grading_process.Limits. done: called with each finished submission and
-    its report, or None. asks_for_regrade: whether a student's submission is graded although nothing changed. seed: a private one, or "". quiz: the fields of a Task on questions; None for none.
+    its report, or None. asks_for_regrade: whether a student's submission is graded although nothing changed. seed:
+    a private one, or "". quiz: the fields of a Task on questions; None for none.
     own: the files of the instructor's own exercises.
     Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """

@@ -38,7 +38,7 @@ def examine(options):
     print(
         f"A solved chapter gets {total_points(solved)} points and an untouched one {total_points(untouched)}, {words}."
     )
-    print(f"One solved chapter takes about {each:.2f} s; wrong answers take longer. {options.workers} run at once (--workers).")
+    print(f"One solved chapter takes about {each:.2f} s, wrong answers longer; {options.workers} at once (--workers).")
     return 0 if right else 1
 
 

@@ -28,7 +28,7 @@ IN_TOO_MANY_NOTEBOOKS = (
     "{} notebooks contain this exercise, with {} different answers. Only the last {} by name were compared, and the"
     " best of these, in {}, counts. To choose yourself, hand in one notebook."
 )
-MOST_ANSWERS = 3  # different ones to an exercise: copies and old versions cost nobody points, but guessing forty times does not pay
+MOST_ANSWERS = 3  # different ones to an exercise: old versions cost nobody points, but forty guesses do not pay
 DEPENDS_ON_CHANCE = (
     "Your answer is right in one run and wrong in another, so it depends on chance: random numbers, the clock, or"
     " uninitialised memory (`torch.empty`)."

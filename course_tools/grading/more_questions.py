@@ -1,4 +1,4 @@
-"""Questions about an answer that only the grader asks: on its intermediate values, and on which number reaches which row."""
+"""Questions that only the grader asks: on intermediate values, and on which number reaches which row."""
 
 import ast
 import re
@@ -144,7 +144,7 @@ def hides(found):
         moved = [table[entry] for table in found.rows_moved([change.fix for change in changes], [entry])]
         seen = [change.words for change, rows in zip(changes, moved) if rows and row in rows]
         unseen = [change.words for change, rows in zip(changes, moved) if rows is not None and row not in rows]
-        prompt = f"`result[..., {row}, :]` does not depend on {entry_words(found, entry)}. Which change would make it depend on that?"
+        prompt = f"`result[..., {row}, :]` does not depend on {entry_words(found, entry)}. Which change makes it do so?"
         yield from ((prompt, words, unseen) for words in seen[:1])
 
 

@@ -77,7 +77,7 @@ class Notebook:
     cells: list[Cell]
 
     def cells_defining(self, exercise):
-        """The numbers of the cells that define an exercise's name; cells marked for other exercises only if no others do."""
+        """The numbers of the cells that define an exercise's name; cells marked for others only if no others do."""
         all = [number for number, cell in enumerate(self.cells) if exercise.name in cell.binds]
         return [number for number in all if self.cells[number].exercise in (None, exercise.id)] or all
 
@@ -88,7 +88,7 @@ class Notebook:
     def texts_needed(self, number, name, handed_out=()):
         """(texts to run, the cell's own last; names that they use) so that cell `number` defines `name`.
 
-        handed_out: the original chapter's cells. They define names that no cell up to this one does, such as deleted imports.
+        handed_out: the original chapter's cells, for names that no cell so far defines, such as deleted imports.
         """
         return needed_texts([*with_rank(handed_out, 1), *with_rank(self.cells[: number + 1], 0)], {name})
 

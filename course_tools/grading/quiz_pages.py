@@ -26,7 +26,7 @@ def asked_for(options, assignment):
 
 
 def write(options, reports, names):
-    """Write the requested files into the output folder. Returns the sentences to print. names: {key: in the gradebook}."""
+    """Write the requested files into the output folder. Returns sentences to print. names: {key: in the gradebook}."""
     if not file_names(options):
         return
     students = [(names.get(report.student.key, report.student.name), report.quiz) for report in reports]

@@ -112,7 +112,7 @@ class Report:
     """The results of grading a submission.
 
     graded: one for each exercise of the course. remarks: sentences on the whole submission. protection: under
-    which the answers ran. digest: of the submission and of the grader. late: whether the platform says so. lines: {id: the
+    which the answers ran. digest: of the submission and the grader. late: whether the platform says so. lines: {id: the
     lines of an answer that are the student's own}. published: the ids of the answers that are the course's published
     ones, line by line. quiz: questions about the answers' own code, as `own_code.draw` gives them.
     """
@@ -170,7 +170,9 @@ def private_folders():
     """The folders of Python, the course and its user on this machine, as texts; the longest first."""
     folders = {*package_folders(), sys.prefix, str(repository.ROOT), os.path.expanduser("~")}
     folders |= {os.path.realpath(folder) for folder in folders}
-    below = {folder for folder in folders if len(Path(folder).parts) > 1}  # without "/", the home folder in some containers
+    below = {
+        folder for folder in folders if len(Path(folder).parts) > 1
+    }  # without "/", the home folder in some containers
     return sorted(below | {folder.replace("\\", "\\\\") for folder in below}, key=len, reverse=True)
 
 

@@ -92,7 +92,9 @@ def read_roster(downloads: Path):
         for account in person.accounts:
             other = found.by_account.setdefault(account_key(*account), person)
             if other is not person:
-                sys.exit(f"{path}, row {line}: {account[1]} is already an id of {other.name}; two people cannot share it.")
+                sys.exit(
+                    f"{path}, row {line}: {account[1]} is already an id of {other.name}; two people cannot share it."
+                )
         found.people.append(person)
     return found
 

@@ -56,7 +56,9 @@ class Submission:
         if alike := names_read_as_one(self.files):
             remarks.append(READ_AS_ONE.format(" and ".join(map(display_name, alike))))
         wanted = [file for file in self.files if is_wanted(file)]
-        wanted.sort(key=lambda file: file.parts[-1].endswith(submitted_files.PYTHON_ENDING))  # there are often many modules
+        wanted.sort(
+            key=lambda file: file.parts[-1].endswith(submitted_files.PYTHON_ENDING)
+        )  # there are often many modules
         for file in wanted[:MOST_FILES]:
             try:
                 content = file.read(room)

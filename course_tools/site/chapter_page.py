@@ -78,7 +78,7 @@ def question_asked(cell):
 
 
 def code_cells(cell, number, worked, address):
-    """A code cell of chapter `number` below a place to link to; a check becomes the puzzle or a link to do it elsewhere.
+    """A code cell of chapter `number` below a place to link to; a check becomes the puzzle or a link to a way to do it.
 
     worked: the same cell in the solved notebook, whose outputs replace those of a learner's code.
     """

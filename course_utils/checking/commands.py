@@ -137,7 +137,9 @@ def answer(id: str, choice: str) -> Message:
     question = QUESTIONS[id]
     letter = choice.strip().strip("()").lower() if isinstance(choice, str) else None
     if letter == "?":
-        return Message(f"○ {id}: not answered. Replace the question mark with one of {', '.join(question.explanations)}.")
+        return Message(
+            f"○ {id}: not answered. Replace the question mark with one of {', '.join(question.explanations)}."
+        )
     if letter not in question.explanations:
         return Message(f"{id} has the choices {', '.join(question.explanations)}. Write one of them, in quotes.")
     right = letter == question.right
@@ -159,7 +161,7 @@ def reply_to_fill_in(fill_in, text):
 
 
 def quiz(id: str, *choices: str) -> Message:
-    """Three questions about your own right answer to exercise `id`; or the replies to `choices`, one letter for each."""
+    """Three questions about your own right answer to exercise `id`; or the replies to `choices`, one letter each."""
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if id not in own_code.right_attempts:

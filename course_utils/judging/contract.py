@@ -79,8 +79,8 @@ def check_randomness(call, reply, reference):
         return "Every call drops the same numbers. Your code sets a seed, or keeps what it drew before."
     if found and not wanted:
         return (
-            "Two calls with the same input give different numbers. Your code draws random numbers where it should not, or"
-            " without the given generator."
+            "Two calls with the same input give different numbers. Your code draws random numbers where it should not,"
+            " or without the given generator."
         )
     return None
 

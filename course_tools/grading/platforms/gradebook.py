@@ -74,7 +74,9 @@ class CsvSheet:
     def content(self):
         """The file with its changes."""
         text = self.text
-        for (start, end), value in sorted(self.changes.items(), reverse=True):  # from the end, so that positions stay valid
+        for (start, end), value in sorted(
+            self.changes.items(), reverse=True
+        ):  # from the end, so that positions stay valid
             text = text[:start] + value + text[end:]
         return text.encode(self.encoding)
 

@@ -24,8 +24,8 @@ TOO_LONG = "took longer than"
 PATIENCE = 60  # seconds for the server to be ready, or to say how a child ended
 UNPROTECTED = (
     "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
-    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on a machine that does, or use --unsandboxed to grade "
-    "without protection."
+    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on a machine that does, or without protection: use "
+    "--unsandboxed."
 )
 CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code"}
 

@@ -180,7 +180,7 @@ class SilencedImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class CourseImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Resolves imports of the course from the texts sent for this exercise: {"course_utils.attention": its text, ...}."""
+    """Resolves imports of the course from texts sent for this exercise: {"course_utils.attention": its text, ...}."""
 
     def __init__(self, texts):
         self.texts = texts
