@@ -475,7 +475,7 @@ def test_a_cache_that_does_not_fit_gets_a_sentence(name):
 def test_an_exchanged_cache_is_noticed_where_its_parts_differ_in_width():
     layer, x = latent(), torch.randn(B, T, WIDTH, dtype=torch.float64)
     _, cache = layer(x[:, :4])
-    with pytest.raises(ValueError, match=r"cache\[0\] has shape \(2, 4, 4\) and what is new \(2, 3, 8\)"):
+    with pytest.raises(ValueError, match=r"cache\[0\] has shape \(2, 4, 4\) and the new tensor \(2, 3, 8\)"):
         layer(x[:, 4:], cache[::-1])
 
 
