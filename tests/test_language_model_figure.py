@@ -47,7 +47,7 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
     shown = page.opened(chromium, tmp_path, shown_figure().html())
     said = page.said(shown)
     assert said.startswith('Layer 1, head 2: query "Mary (4)" attends most to "Mary (4)" (1.00).'), said
-    assert 'the next word is "a" with 0.500; without 1.2 it has 0.125, and "b" leads' in said
+    assert 'next word is "a", 0.500; without 1.2 it gets 0.125, and "b" is likeliest' in said
     bars = ["0.500", "0.125", "0.200", "0.200", "0.100", "0.100"]
     assert sorted(n for n in page.numbers(shown) if len(n) == 5) == sorted(bars)
     board = shown.get_by_role("application", name="All heads")
