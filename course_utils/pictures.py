@@ -133,7 +133,7 @@ def array(values: Any) -> Numbers:
 def shaped(name: str, values: ArrayLike, wanted: str, *shape: str | int) -> Numbers:
     """Values as an array of floats of this shape, in which a word stands for any size from 1.
 
-    name: what the caller calls them. wanted: what they must be, in words. Raises ValueError.
+    name: the caller's name for them. wanted: what they must be, in words. Raises ValueError.
     """
     values = array(values)
     sizes = [found if isinstance(size, str) else size for size, found in zip(shape, values.shape)]
