@@ -24,8 +24,8 @@ def show_attention(
     """Show attention weights with controls for the query and the head.
 
     weights: (T, T), or (num_heads, T, T). tokens: T names. scores: the same shape, shown when you point at a cell;
-    minus infinity is masked. masked: (T, T), True where a cell is hidden. key_tokens: the S names of the keys if they are
-    another sequence; all shapes then end in (T, S). maps: the kind of each map, "head" or "layer"; for layers, arcs go
+    minus infinity is masked. masked: (T, T), True where a cell is hidden. key_tokens: the S names of the keys if they
+    are another sequence; all shapes then end in (T, S). maps: the kind of each map, "head" or "layer"; for layers, arcs go
     from layer to layer, the last first. losses: {step: loss} of some steps of training; weights are then (len(losses),
     num_heads, T, T), and a control goes through the steps. Raises ValueError for what cannot be drawn.
     """
