@@ -415,7 +415,7 @@ def test_second_derivatives_are_refused_in_a_sentence_and_had_by_weights_or_by_t
         ({"num_kv_heads": 0}, "cannot share num_kv_heads=0"),
         ({"softcap": 0.0}, "softcap is 0.0, but scores stay between"),
         ({"frequencies": torch.ones(2), "rotary_dim": 2}, "but 2 numbers are 1 pairs"),
-        ({"frequencies": torch.ones(3), "rotary_dim": 6}, "rotary_dim is 6: a head has only 4 numbers"),
+        ({"frequencies": torch.ones(3), "rotary_dim": 6}, "rotary_dim is 6, but a head has only 4 numbers"),
         ({"rotary_dim": 2}, "none turns without frequencies"),
     ],
 )

@@ -93,9 +93,9 @@ def test_a_name_alone_makes_nobody_a_person_whose_number_is_known(tmp_path):
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("name,canvas\nJane Doe,77\nJohn Roe,77\n", "row 3: 77 is an id of Jane Doe already"),
-        ("name,gradescope,login\nJane Doe,j@x.edu,\nJohn Roe,,J@X.edu\n", "J@X.edu is an id of Jane Doe already"),
-        ("name,moodle\nJane Doe,77\nJohn Roe,Participant 77\n", "is an id of Jane Doe already"),
+        ("name,canvas\nJane Doe,77\nJohn Roe,77\n", "row 3: 77 is already an id of Jane Doe"),
+        ("name,gradescope,login\nJane Doe,j@x.edu,\nJohn Roe,,J@X.edu\n", "J@X.edu is already an id of Jane Doe"),
+        ("name,moodle\nJane Doe,77\nJohn Roe,Participant 77\n", "is already an id of Jane Doe"),
         ("name\nJane Doe\nJane Doe\n", "Jane Doe occurs twice"),
         ("name,canvas\n,77\n", "row 2: it needs a name"),
         (
@@ -103,7 +103,7 @@ def test_a_name_alone_makes_nobody_a_person_whose_number_is_known(tmp_path):
             "column 'matrix' is unknown.* the columns are name, canvas, gradescope, moodle, login",
         ),
         ("name,canvas\nJane,7,8\n", "too many fields"),
-        ("name\nM\udcfcller\n", "save it as UTF-8"),
+        ("name\nM\udcfcller\n", "save this file as UTF-8"),
     ],
 )
 def test_a_roster_that_makes_no_sense_is_refused_in_a_sentence(tmp_path, text, words):
