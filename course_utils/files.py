@@ -12,9 +12,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-SECONDS_IN_USE = (
-    1 if sys.platform == "win32" else 0
-)  # there, a file that is read or scanned for viruses cannot be replaced
+SECONDS_IN_USE = 1 if sys.platform == "win32" else 0  # there, a file in use or being scanned cannot be replaced
 
 
 def replace(path, content):

@@ -21,10 +21,7 @@ LARGEST_WITH_NUMBERS = 8  # tokens; larger maps have no room for numbers
 LARGEST_WEIGHT = 1e6  # dropout gives weights above 1, but never this large
 EVEN_CONTRAST = 0.179  # relative luminance (WCAG) on which black and white text are equally readable
 WEIGHTS_MAP, SCORES_MAP, DEPENDS_MAP = "viridis", "PuOr_r", "Blues"  # matplotlib's names
-HIDDEN, HATCH = (
-    "#e2e2e2",
-    "#6b6b6b",
-)  # masked cells are hatched, since masked is not zero and grey is in the middle of scores
+HIDDEN, HATCH = "#e2e2e2", "#6b6b6b"  # masked cells are hatched: masked is not zero, and grey is a middle score
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, which colour-blind readers can distinguish
 STYLES, MARKS = ["-", "--", ":", "-."], "os^D"  # and distinguishable without any colour
 Numbers: TypeAlias = NDArray[np.float64]

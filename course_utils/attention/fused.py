@@ -113,12 +113,8 @@ def in_blocks(
     """
     num_new, sinks = queries.shape[-2], keys.shape[-2] - num_tokens
     size = min(num_new, BLOCK, max(1, NUMBERS // window))
-    hidden = hidden_keys(
-        size, size + window - 1, window, queries.device
-    )  # the keys that a block's queries must not see
-    shared = additive(
-        F.pad(hidden, (0, sinks)), queries.dtype
-    )  # one for all blocks; a boolean mask would be converted for each
+    hidden = hidden_keys(size, size + window - 1, window, queries.device)  # from a block's queries
+    shared = additive(F.pad(hidden, (0, sinks)), queries.dtype)  # once for all blocks, unlike a boolean mask
     contexts = []
     for stop in range(num_new, 0, -size):  # from the end, where all blocks are alike
         rows, last = min(size, stop), num_tokens - num_new + stop

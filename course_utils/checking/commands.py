@@ -137,9 +137,7 @@ def answer(id: str, choice: str) -> Message:
     question = QUESTIONS[id]
     letter = choice.strip().strip("()").lower() if isinstance(choice, str) else None
     if letter == "?":
-        return Message(
-            f"○ {id}: not answered. Replace the question mark with one of {', '.join(question.explanations)}."
-        )
+        return Message(f"○ {id}: not answered. Replace the question mark with {' or '.join(question.explanations)}.")
     if letter not in question.explanations:
         return Message(f"{id} has the choices {', '.join(question.explanations)}. Write one of them, in quotes.")
     right = letter == question.right
