@@ -138,7 +138,7 @@ def shaped(name: str, values: ArrayLike, wanted: str, *shape: str | int) -> Numb
         written = str(shape).replace("'", "")
         raise ValueError(
             f"{name} must {wanted}, shape {written}; this has shape {values.shape}. "
-            f"If it has several, such as a batch, pick one first: {name}[0]."
+            f"If there are several, as in a batch, pick one first: {name}[0]."
         )
     return values
 

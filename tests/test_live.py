@@ -124,7 +124,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_attention(w, TOKENS, losses={0: 1.0}), "weights must be maps of each step"),
         (
             lambda x, w: live.show_query_steps(x[None], TOKENS),
-            "If it has several, such as a batch, pick one first: inputs[0]",
+            "If there are several, as in a batch, pick one first: inputs[0]",
         ),
         (lambda x, w: live.show_query_steps(x, "word"), "tokens must be a list"),
         (lambda x, w: live.show_query_steps(x[:0], []), "tokens must be a list of one or more"),
@@ -140,7 +140,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_scaling(*torch.ones(2, 1, 129), ["a"]), "room for 128 numbers per token"),
         (lambda x, w: live.show_masking(torch.nn.Linear(4, 2), x, TOKENS), "pass a SelfAttention_v2"),
         (lambda x, w: live.show_masking(SelfAttention_v2(4, 2), 1e200 * x, TOKENS), "entry of scores in row 1"),
-        (lambda x, w: live.show_attention(1e16 * torch.ones(50, 50), ["a"] * 50), "no weight of that size"),
+        (lambda x, w: live.show_attention(1e16 * torch.ones(50, 50), ["a"] * 50), "cannot give such a large weight"),
         (
             lambda x, w: live.show_masking(SelfAttention_v2(3, 2), x, TOKENS),
             "Each token of x has 4 numbers, but this layer was made with d_in=3",
