@@ -50,7 +50,7 @@ def attention_figure(
     if scores is not None:
         scores, infinite = pictures.score_panels(scores, names, keys)
         if len(scores) != len(heads):
-            raise ValueError(f"There are {len(heads)} maps of weights but {len(scores)} of scores: pass equally many.")
+            raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass equally many.")
         hidden = hidden | infinite
 
     several = len(heads) // len(steps)
