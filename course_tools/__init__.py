@@ -1,12 +1,12 @@
-"""What instructors and maintainers run, from a clone: python3 -m course_tools COMMAND. It is not part of the wheel.
+"""The commands for instructors and maintainers, in a clone: python3 -m course_tools COMMAND. Not part of the wheel.
 
-The rooms, from the ground up; each may import those named before it and none named after it, and anything in
+The rooms, from the ground up; each may import those listed before it and none listed after it, and anything in
 `course_utils` (a test reads this list):
 
     repository, links: where things are, and the addresses of notebooks
-    supported_pythons, locked_packages, environment: which Pythons will do, what pip installs, a Python that has it all
+    supported_pythons, locked_packages, environment: supported Pythons, what pip installs, a Python with all packages
     build, site: from sources to notebooks, and to web pages
     grading.sandbox.inside: where a stranger's code runs
-    grading.platforms, grading.sandbox, grading: the judging of `course_utils` for a whole class
+    grading.platforms, grading.sandbox, grading: the judging of `course_utils`, for a whole class
     commands, __main__: the commands
 """

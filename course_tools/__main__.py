@@ -5,14 +5,14 @@ import importlib
 import os
 import sys
 
-COMMANDS = {  # each stands in a file of its name in commands/
-    "lab": "open the chapters in JupyterLab (installs what is missing first)",
-    "test": "prove every guarantee once (--all: in every setting; --changed: what your edits can touch)",
+COMMANDS = {  # each has a file of its name in commands/
+    "lab": "open the chapters in JupyterLab (first installs what is missing)",
+    "test": "check every guarantee once (--all: in every setting; --changed: what your edits can affect)",
     "grade": "for instructors: grade a folder of submissions",
-    "exercise": "for instructors: write an exercise of your own, test it, and make a notebook of it",
+    "exercise": "for instructors: write your own exercises, test them, and make a notebook of them",
     "build": "for maintainers: make the notebooks from solutions/*.py and run them",
-    "site": "for maintainers: make a website of the stored notebooks",
-    "publish": "for maintainers: make what a push publishes: a copy with its address, a wheel, the site",
+    "site": "for maintainers: make a website from the stored notebooks",
+    "publish": "for maintainers: make what a push publishes: a copy that knows its address, a wheel, the site",
     "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
 }
 HELP_OPTIONS = {"-h", "--help"}
@@ -40,15 +40,17 @@ def main(arguments):
         return
     name, rest = arguments[0], arguments[1:]
     command = importlib.import_module("course_tools.commands." + name)
-    if HELP_OPTIONS & set(rest) and name != "grade":  # which explains its many options itself
+    if HELP_OPTIONS & set(rest) and name != "grade":  # grade explains its many options itself
         print(command.__doc__.strip())
     else:
         command.main(rest)
 
 
 def run(arguments):
-    """Run one command; where a file cannot be written, end with a sentence that names it."""
-    if hasattr(sys.stdout, "reconfigure"):  # a folder's or a student's name may hold what this terminal cannot show
+    """Run one command; if a file cannot be written, end with a sentence that names it."""
+    if hasattr(
+        sys.stdout, "reconfigure"
+    ):  # a folder's or a student's name may have characters that this terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         main(arguments)
@@ -57,7 +59,7 @@ def run(arguments):
             raise
         open_elsewhere = " If another program has it open, close it there." if os.name == "nt" else ""
         words = (error.filename, error.strerror, open_elsewhere)
-        sys.exit("%s: %s.%s Once that is put right, run the same command again." % words)
+        sys.exit("%s: %s.%s Fix this and run the same command again." % words)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Find an environment that has what the course needs, or make one in .venv.
 
-What counts are the pins in the requirements files. If the Python that runs this already satisfies them (conda,
-Binder, an activated environment), it is used as it is. Otherwise .venv is made, or taken up where an interrupted
-install left it. One that another Python made is made anew: what fits one Python does not fit the next.
+The pins in the requirements files decide. If the Python that runs this already satisfies them (conda, Binder, an
+activated environment), it is used as it is. Otherwise .venv is made, or an interrupted install is continued. A .venv of
+another Python is replaced, since packages for one Python do not fit the next.
 """
 
 import errno
@@ -25,14 +25,14 @@ VENV = ROOT / ".venv"
 
 PIN = re.compile(r"(?P<name>[\w.-]+)\s*==\s*(?P<version>[\w.]+)")
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-# pip's own end mark tells a whole environment; a Python outside of one must not be installed into
+# pip's last file shows that the environment is whole; nothing may be installed outside an environment
 VENV_TEST = f"""
 import sys
 from importlib.metadata import distribution
 assert sys.version_info[:2] == {sys.version_info[:2]}
 assert sys.prefix != sys.base_prefix and distribution("pip").read_text("RECORD")
 """
-# pip settings of the user's that would lead an install past .venv
+# user settings of pip that would install outside .venv
 PIP_SETTINGS_TO_DROP = {
     "PIP_TARGET",
     "PIP_PREFIX",
@@ -42,14 +42,14 @@ PIP_SETTINGS_TO_DROP = {
     "PIP_REQUIRE_HASHES",
     "PIP_PYTHON",
 }
-CANNOT_WRITE = f"{ROOT} cannot be written by you: clone the course into a folder of your own and run it there."
+CANNOT_WRITE = f"You cannot write to {ROOT}: clone the course into a folder of your own and run it there."
 DISK_FULL = (
-    "The disk is full: make room (the course needs about 2 GB; on Linux 5 GB with an NVIDIA card, or where PyTorch's "
-    "index cannot be reached) and run the same command again."
+    "The disk is full: make room (the course needs about 2 GB, or 5 GB on Linux with an NVIDIA card or without access "
+    "to PyTorch's index) and run the same command again."
 )
-IN_USE = f"Windows changes no file in {VENV} that is in use: close JupyterLab, and run the same command again."
+IN_USE = f"Windows cannot change a file in {VENV} that is in use: close JupyterLab, and run the same command again."
 TOO_LONG = (
-    f"Windows takes no paths as long as those in {ROOT}: move the course to a folder with a short name, such as "
+    f"The paths in {ROOT} are too long for Windows: move the course to a folder with a short name, such as "
     r"C:\course, and run the same command again."
 )
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # torch without the gigabytes of CUDA
@@ -59,15 +59,15 @@ NO_NETWORK = (
     "(?i)NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|Network is unreachable"
     "|timed out"
 )
-REASONS = {  # a pattern of what a failed step says: the sentence on it
-    r"WinError (5|32)\b": IN_USE,  # what follows is in the language of that Windows
+REASONS = {  # a pattern of a failed step's output: the sentence to show
+    r"WinError (5|32)\b": IN_USE,  # the rest of the message is in the language of that Windows
     "Long Path": TOO_LONG,
     NO_NETWORK: (
         "The packages could not be downloaded: check the network (or the package index that pip is set to) "
         "and run the same command again."
     ),
     "DO NOT MATCH THE HASHES": (
-        "A downloaded package is not the one that the course was tested with, and was not installed: check the "
+        "A downloaded package differs from the one that the course was tested with, so it was not installed: check the "
         "package index that pip is set to. (course_tools/locked/ has the hashes.)"
     ),
 }
@@ -77,7 +77,7 @@ NOT_FOUND = re.compile(r"No matching distribution found for (\S+)")
 def python_with(*more, verbose=False):
     """Path of a Python that has every pin in requirements.txt and more such files, installing them if need be.
 
-    verbose: show all that pip says. Ends the program with one sentence when that is impossible.
+    verbose: show all output of pip. Ends the program with one sentence if the install is impossible.
     """
     files = ["requirements.txt", *more]
     for file in files:
@@ -91,8 +91,8 @@ def python_with(*more, verbose=False):
         waiting = "Another command is installing into .venv; waiting for it ..."
         try:
             with locked(ROOT / ".venv.lock", waiting=waiting) as lock:
-                os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
-                if not venv_is_ready(files):  # another start may have done it meanwhile
+                os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps the lock
+                if not venv_is_ready(files):  # another command may have installed it meanwhile
                     install(files, verbose)
         except OSError as error:
             sys.exit(DISK_FULL if error.errno == errno.ENOSPC else CANNOT_WRITE)
@@ -107,7 +107,7 @@ def venv_is_ready(files):
 def missing(files, path, whole=False):
     """The pins `name==version` that the packages on `path` do not meet.
 
-    whole: count a package that was not installed to its end as absent. Packages from conda need not show that end.
+    whole: count a package whose installation is incomplete as absent. Packages from conda need not show that.
     """
     found = {}
     for distribution in Distribution.discover(path=[str(folder) for folder in path]):
@@ -117,7 +117,7 @@ def missing(files, path, whole=False):
 
 
 def installed_whole(distribution):
-    """Whether pip installed this package to its end: it writes RECORD last."""
+    """Whether pip completed the installation of this package: it writes RECORD last."""
     return bool(version(distribution) and distribution.read_text("RECORD"))
 
 
@@ -145,7 +145,7 @@ def pins(files):
 
 
 def venv_python():
-    """Where .venv keeps its Python; it need not exist."""
+    """The path of the Python in .venv, which need not exist."""
     return VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
@@ -157,7 +157,7 @@ def venv_packages():
 def venv_is_usable():
     """Whether .venv has this Python, in any release of its version, and a whole pip.
 
-    It has not after an interruption, when the Python it was made from is gone, or when another one made it.
+    It is not usable after an interruption, if its Python is gone, or if another Python made it.
     """
     try:
         return subprocess.run([venv_python(), "-c", VENV_TEST], capture_output=True).returncode == 0
@@ -166,7 +166,7 @@ def venv_is_usable():
 
 
 def install(files, verbose=False):
-    """Make .venv if there is none that works, and install what is missing."""
+    """Make .venv unless it works, and install what is missing."""
     for module in ["venv", "ensurepip"]:
         if importlib.util.find_spec(module) is None:
             sys.exit(
@@ -175,7 +175,7 @@ def install(files, verbose=False):
             )
     empty = VENV.is_dir() and not any(VENV.iterdir())
     if os.path.lexists(VENV) and not (VENV / "pyvenv.cfg").is_file() and not empty:
-        sys.exit(f"{VENV} is there and is not an environment of Python's: move it away and run this again.")
+        sys.exit(f"{VENV} exists but is not a Python environment: move it away and run this again.")
     if not venv_is_usable():
         print(f"Making an environment for Python {PYTHON} in .venv ...", flush=True)
         run_step([sys.executable, "-m", "venv", "--clear", str(VENV)])
@@ -183,11 +183,11 @@ def install(files, verbose=False):
         for info in folder.glob("*.dist-info"):
             if not installed_whole(Distribution.at(info)):
                 shutil.rmtree(info)  # or pip would take the package for installed
-    # compiled where it is first imported: most of it never is
+    # compiled on first import, as most of it is never imported
     pip = [str(venv_python()), "-m", "pip", "--disable-pip-version-check", "install", "--no-compile"]
     if torch := cpu_torch(files):
         take_cpu_torch(torch, pip, verbose)
-    print("Installing what the course needs. This happens once and takes some minutes ...", flush=True)
+    print("Installing the course's packages. This is done once and takes a few minutes ...", flush=True)
     run_step([*pip, *locked_packages.pip_arguments(files, torch_version())], verbose)
     left = missing(files, venv_packages(), whole=True)
     if left:
@@ -195,13 +195,13 @@ def install(files, verbose=False):
 
 
 def torch_version():
-    """The version of torch in .venv, with the name of its build; None where there is none."""
+    """The version of torch in .venv, with the name of its build, or None."""
     found = [*Distribution.discover(name="torch", path=list(map(str, venv_packages())))]
     return version(found[0]) if found else None
 
 
 def cpu_torch(files):
-    """The pin of torch where it is missing and the ordinary index has CUDA that nobody could use; or None."""
+    """The pin of torch if it is missing and the ordinary index would bring CUDA that nobody could use; or None."""
     if sys.platform != "linux" or supported_pythons.machine_without_torch():
         return None
     card = shutil.which("nvidia-smi") or os.path.exists("/proc/driver/nvidia")
@@ -210,21 +210,21 @@ def cpu_torch(files):
 
 
 def take_cpu_torch(torch, pip, verbose):
-    """Install that build in a step of its own, which gives up within seconds: another step can do without it.
+    """Install that build in a separate step, which gives up within seconds, since the next step can do without it.
 
-    It cannot where the disk is full or may not be written: that ends the program with a sentence.
+    A full or read-only disk ends the program with a sentence.
     """
-    print("Installing torch, the build for machines without an NVIDIA card (200 MB) ...", flush=True)
+    print("Installing torch, in the build for machines without an NVIDIA card (200 MB) ...", flush=True)
     quickly = ["--index-url", CPU_INDEX, "--no-deps", "--retries", "1", "--timeout", "10"]
     status, complaints = run_with_progress([*pip, *quickly, torch], verbose)
     if status and (sentence := disk_problem(complaints)):
         sys.exit(sentence)
     if status:
-        print("That build is not available here; the next step installs the default one (5 GB, not 2).", flush=True)
+        print("This build is not available here; the next step installs the default build (5 GB, not 2).", flush=True)
 
 
 def run_with_progress(command, verbose):
-    """(status, complaints) of a command that can be stopped; how far it is shows in a terminal, or all that it says."""
+    """(status, complaints) of a command that can be stopped; a terminal shows its progress, or all its output."""
     own = {name: value for name, value in os.environ.items() if name not in PIP_SETTINGS_TO_DROP}
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
@@ -242,21 +242,21 @@ def run_with_progress(command, verbose):
         except (KeyboardInterrupt, SystemExit):
             process.terminate()
             process.communicate()
-            sys.exit("\nStopped. Run the same command again to go on from here.")
+            sys.exit("\nStopped. Run the same command again to continue.")
         finally:
             signal.signal(signal.SIGTERM, before)
     return process.returncode, complaints
 
 
 def wait_for(process):
-    """The complaints of a process once it ends; until then, in a terminal, how much of .venv is there."""
+    """The complaints of a process once it ends; until then, a terminal shows how many packages .venv has."""
     while True:
         try:
             return process.communicate(timeout=1)[1]
         except subprocess.TimeoutExpired:
             if sys.stdout.isatty():
                 there = sum(len([*folder.glob("*.dist-info/RECORD")]) for folder in venv_packages())
-                print(f"\r  {there} packages in place ", end="\r", flush=True)
+                print(f"\r  {there} packages installed ", end="\r", flush=True)
 
 
 def run_step(command, verbose=False):
@@ -285,7 +285,7 @@ def run_step(command, verbose=False):
 
 
 def disk_problem(complaints):
-    """The sentence for a command that could not write, or None where it failed for another reason."""
+    """The sentence for a command that could not write, or None if it failed for another reason."""
     if NO_SPACE in complaints or shutil.disk_usage(ROOT).free < 20e6:
         return DISK_FULL
     return CANNOT_WRITE if NO_PERMISSION.search(complaints) else None
@@ -298,12 +298,12 @@ def run_with_environment(command, arguments, *more):
 
 
 def replace_process(command):
-    """Replace this process by `command`, so that Ctrl-C and kill reach it; from now on compiled modules are kept.
+    """Replace this process by `command`, so that Ctrl-C and kill reach it; from now on, compiled modules are kept.
 
-    pip was told not to compile (see install), and where a container forbids Python to keep what it compiles on import,
-    every process would compile torch anew.
+    pip was told not to compile (see install). If a container also forbids Python to store what it compiles on import,
+    every process would compile torch again.
 
-    Windows cannot replace a process: there this one waits and passes the status on. Ctrl-C reaches both, a kill does
+    Windows cannot replace a process: this one waits and passes the status on. Ctrl-C reaches both, but a kill does
     not.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -1,4 +1,4 @@
-"""The repository's address, set wherever it stands, and the pages made of links. Standard library only.
+"""Set the repository's address wherever it occurs, and write the pages of links. Standard library only.
 
 The address is kept in pyproject.toml; from there it goes into the chapters' sources and notebooks (badge and setup
 cell), the README's table and colab_links.md. Nothing is re-executed, and without an address there are no badges.
@@ -19,7 +19,7 @@ ADDRESS_LINE = re.compile(r"""^(repository = )["'].*?["']""", re.MULTILINE)  # i
 SETUP_LINE = re.compile(r'^REPOSITORY = ".*?"', re.MULTILINE)  # in a setup cell
 INSTALL_ADDRESS = re.compile(r"(?<=%pip install -q --no-deps )\S+$", re.MULTILINE)  # there, too
 NEWEST_VERSION = "git+https://github.com/{REPOSITORY}"
-TITLE = r"# (?:Chapter |Notes$).*\n"  # below it stands the button
+TITLE = r"# (?:Chapter |Notes$).*\n"  # the button goes below it
 
 
 def set_everywhere(name):
@@ -58,12 +58,12 @@ def stamp_notebook(notebook, path, name):
 
 
 def without_address(code):
-    """A code cell's text as it is before an address is set."""
+    """A code cell's text as it was before an address was set."""
     return INSTALL_ADDRESS.sub(NEWEST_VERSION, SETUP_LINE.sub('REPOSITORY = ""', code))
 
 
 def stamp(text, path, name, comment=""):
-    """The text of a cell, or of a whole source whose prose stands behind `comment`, with the address in it."""
+    """The text of a cell, or of a whole source whose prose follows `comment`, with the address in it."""
     text = SETUP_LINE.sub(f'REPOSITORY = "{name}"', without_badge(without_address(text), comment))
     if name and repository.branch() == PUBLISHED:
         text = INSTALL_ADDRESS.sub(wheel_address(name), text)
@@ -86,7 +86,7 @@ def badge(path, name):
 
 
 def wheel_address(name):
-    """Where the wheel of this version lies, and stays when the next one comes."""
+    """The address of this version's wheel, which never changes."""
     version = repository.project()["project"]["version"]
     return f"https://github.com/{name}/releases/download/v{version}/course_utils-{version}-py3-none-any.whl"
 
@@ -105,7 +105,7 @@ LINK_TARGETS = {  # where a notebook opens, from GitHub; in a JupyterHub, nbgitp
 
 
 def address(place, path, name):
-    """Where a notebook opens in one of the PLACES."""
+    """Where a notebook opens in one of the LINK_TARGETS."""
     owner, _, repo = name.partition("/")
     branch, quoted = repository.branch(), quote(path, safe="")
     return LINK_TARGETS[place].format(owner=owner, repo=repo, branch=branch, path=path, quoted=quoted)
@@ -153,25 +153,25 @@ WAYS_TABLE = """\
 | --- | --- | --- |
 | **your machine**: `python3 -m course_tools lab` in a clone | Python 3.11 to 3.14, 2 GB | everything, in `work/` |
 | **Colab** | a Google account | what you save with File > Save a copy in Drive |
-| **Kaggle** | a Kaggle account; switch on its internet access, under settings | what you save there |
-| **Binder** | nothing; a few minutes to start | nothing: download your notebook before you leave |
-| **Codespaces** | a GitHub account; some of its free hours | everything, until you delete the codespace |
-| **your JupyterHub** | an account there; it needs nbgitpuller | everything, in your home folder |
-| **the site** | nothing; read only | nothing |
+| **Kaggle** | a Kaggle account, with internet access switched on under settings | what you save there |
+| **Binder** | nothing, but takes a few minutes to start | nothing: download your notebook before you leave |
+| **Codespaces** | a GitHub account and some of its free hours | everything, until you delete the codespace |
+| **your JupyterHub** | an account there; the hub needs nbgitpuller | everything, in your home folder |
+| **the site** (read only) | nothing | nothing |
 """
 
 WAYS_WITHOUT_ADDRESS = """
-This copy of the course does not know its address on GitHub, so it has no links to other places. Without them:
+This copy of the course does not know its GitHub address, so it has no links. You can still open
 
-* **The whole course.** `git clone` it, or choose Code > Download ZIP on its GitHub page and unpack that. In its folder,
-  run `python3 -m course_tools lab`.
-* **One chapter in Colab.** Open its notebook on GitHub; the table below has its path. In the browser's address bar,
+* **the whole course**: Run `git clone`, or choose Code > Download ZIP on its GitHub page and unpack the file. In the
+  course's folder, run `python3 -m course_tools lab`.
+* **one chapter in Colab**: Open its notebook on GitHub; the table below has its path. In the browser's address bar,
   replace `github.com` with `colab.research.google.com/github`. Or in Colab, choose File > Open notebook > GitHub, enter
   the repository's address, and choose the same path. Then write OWNER/REPO from that address between the quotes of
   `REPOSITORY = ""` in the first cell, which installs the helpers from there.
 
-Once the repository has published itself, its branch `published` has this page with all links, and the README links to
-it. To get them here, run `python3 -m course_tools links OWNER/REPO`.
+After the first push to GitHub, the branch `published` has this page with all links, and the README links to it. To add
+the links here, run `python3 -m course_tools links OWNER/REPO`.
 """
 
 
@@ -182,8 +182,8 @@ def link_page(name):
     codespaces = f"https://codespaces.new/{name}?ref={repository.branch()}"
     lines = [
         "",
-        f"Read it on [the site]({site_address(name)}). Open all of it in [Codespaces]({codespaces}). For your own",
-        "JupyterHub, replace `HUB` in the link with its address.",
+        f"Read the course on [the site]({site_address(name)}), or open all of it in [Codespaces]({codespaces}). For",
+        "your own JupyterHub, replace `HUB` in the link with its address.",
         "",
         f"| notebook | {' | '.join(LINK_TARGETS)} |",
         f"| --- |{' --- |' * len(LINK_TARGETS)}",
@@ -195,13 +195,13 @@ def link_page(name):
 
 
 def paths_table():
-    """A table of all chapters with their paths, not as links: the site shows this page, too, and has no such files."""
-    lines = ["| chapter | path; its solved notebook has the same name in `solutions/` |", "| --- | --- |"]
+    """A table of all chapters with their paths, not as links: the site also shows this page, but has no such files."""
+    lines = ["| chapter | path (the solved notebook has the same name in `solutions/`) |", "| --- | --- |"]
     lines += [f"| {chapter_heading(path)[0]} | `{repository.relative(path)}` |" for path in repository.learners()]
     return "\n".join(lines) + "\n"
 
 
 def write(path, text):
-    """Write a text; leave the file alone if it says the same already."""
+    """Write a text, unless the file already has it."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         files.replace(path, text.encode())

@@ -1,4 +1,4 @@
-"""What pip is told to install: the locked packages with their hashes, or, where pins changed since, the pins alone."""
+"""What pip installs: the locked packages with their hashes, or the pins alone if they have changed since."""
 
 import re
 
@@ -6,18 +6,18 @@ from course_tools import repository
 from course_tools.repository import ROOT
 
 LOCK_FOLDER = ROOT / "course_tools/locked"
-LOCKS = {  # requirements file: all that it brings, with hashes. One file would do, if nobody installed just a part
+LOCKS = {  # requirements file: all its packages, with hashes. One file would do if nobody installed only a part
     "requirements.txt": LOCK_FOLDER / "requirements.txt",
     "course_tools/requirements.txt": LOCK_FOLDER / "site.txt",
     "tests/requirements.txt": LOCK_FOLDER / "tests.txt",
 }
-CUDA_LOCK = LOCK_FOLDER / "cuda.txt"  # gigabytes, which PyPI's torch for Linux needs and PyTorch's CPU build does not
+CUDA_LOCK = LOCK_FOLDER / "cuda.txt"  # gigabytes that PyPI's torch for Linux needs and PyTorch's CPU build does not
 
 
 def pip_arguments(files, torch):
-    """What `pip install` gets for these requirements files. torch: the version of torch that is there already, or None.
+    """The arguments of `pip install` for these requirements files. torch: the version already installed, or None.
 
-    With hashes pip takes nothing that is not listed, so all of it is locked, or the files are installed as they are.
+    With hashes, pip installs nothing that is not listed, so either all packages are locked or none is.
     """
     if stale := [file for file in files if not is_locked(file)]:
         print(f"{' and '.join(stale)} changed after its lock was made: installing without hashes.", flush=True)

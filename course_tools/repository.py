@@ -1,6 +1,6 @@
 """What the repository holds and where: root, sources, stored notebooks, its address. Standard library only.
 
-Every other room may ask here; nothing of the course is imported here.
+Every other module may use this one, which imports nothing of the course.
 """
 
 import json
@@ -10,9 +10,9 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-HOUSES = ("course_utils", "course_tools")  # for notebooks; for the people behind them
-ANSWERS = "answers-"  # how a cell's tag begins whose output answers a question above it: answers-Q1.2
-NOTES = 99  # what stands in a chapter's place for the notes, which come last
+HOUSES = ("course_utils", "course_tools")  # for notebooks; for instructors and maintainers
+ANSWERS = "answers-"  # a tag's beginning, for a cell whose output answers a question above it: answers-Q1.2
+NOTES = 99  # the notes' number in place of a chapter's; they come last
 
 
 def sources():
@@ -50,15 +50,15 @@ def relative(path):
 
 
 def requirements(file):
-    """The lines of a requirements file, without what explains them."""
+    """The lines of a requirements file, without comments."""
     lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
     return [pin for line in lines if (pin := line.partition("#")[0].strip())]
 
 
 def git(*arguments):
-    """What git says of the repository, as bytes; ends the program where it complains."""
+    """The output of git about the repository, as bytes; ends the program if git fails."""
     if not (ROOT / ".git").exists():  # git would look for a repository in the folders above
-        sys.exit("This command needs a clone made with git: a folder from a zip does not say what was committed.")
+        sys.exit("This command needs a clone made with git: a folder from a zip has no commits.")
     try:
         answer = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
     except FileNotFoundError:
@@ -69,12 +69,12 @@ def git(*arguments):
 
 
 def table(file):
-    """What a TOML file of the repository says."""
+    """The contents of a TOML file of the repository."""
     return tomllib.loads((ROOT / file).read_text(encoding="utf-8"))
 
 
 def project():
-    """What pyproject.toml says."""
+    """The contents of pyproject.toml."""
     return table("pyproject.toml")
 
 

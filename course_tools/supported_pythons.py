@@ -1,4 +1,4 @@
-"""Which Pythons and machines the course is made for. An old Python must be able to read this file."""
+"""Which Pythons and machines the course supports. An old Python must be able to read this file."""
 
 import io
 import os
@@ -10,7 +10,7 @@ REQUIRED = re.compile(r'^requires-python = ">=3\.(\d+),<3\.(\d+)"', re.MULTILINE
 
 
 def pythons():
-    """Minor versions of Python 3 that the course is made for, as a range. They stand in pyproject.toml."""
+    """The minor versions of Python 3 that the course supports, as a range, from pyproject.toml."""
     with io.open(PROJECT, encoding="utf-8") as file:
         oldest, too_new = REQUIRED.search(file.read()).groups()
     return range(int(oldest), int(too_new))
@@ -22,7 +22,7 @@ def pythons_in_words():
 
 
 def machine_without_torch():
-    """What kind of machine this is if torch has no wheel for such; otherwise None."""
+    """The kind of this machine if torch has no wheel for it, otherwise None."""
     system, processor = platform.system(), platform.machine()
     libc, version = platform.libc_ver()
     kinds = {

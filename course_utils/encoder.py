@@ -1,6 +1,6 @@
-"""The encoder that chapter 8 builds around `CrossAttention`, and the way of pretrained weights into it.
+"""The encoder that chapter 8 builds around `CrossAttention`, and the loading of pretrained weights.
 
-num_layers, num_heads, d_model, d_inner: how many layers and heads, and how wide a token is, outside and inside of the
+num_layers, num_heads, d_model, d_inner: numbers of layers and heads, and the width of a token outside and inside the
 small network. x: the tokens, (B, T, d_model). numbers: of tokens in the vocabulary, (B, T); the encoder raises
 ValueError for others. encoder: an Encoder. path: of a file with pretrained weights; `pretrained` downloads it.
 

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never meets half of one, and one writer at a time. Standard library only."""
+"""Writing files atomically, so that readers never see half of one, and with locks. Standard library only."""
 
 import contextlib
 import math
@@ -12,14 +12,14 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-SECONDS_IN_USE = 1 if sys.platform == "win32" else 0  # there a file that is being read, or looked at for viruses, stays
+SECONDS_IN_USE = 1 if sys.platform == "win32" else 0  # there, a file in use or being scanned cannot be replaced
 
 
 def replace(path, content):
     """Write bytes into a temporary file next to `path`, then move it there in one step.
 
-    Who may read the file is for the umask to say. An OSError names the file that could not be replaced, or else its
-    folder, where nothing more could be written.
+    The umask decides who may read the file. An OSError names the file that could not be replaced, or else its folder,
+    if nothing more could be written there.
     """
     temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
     try:
@@ -29,22 +29,22 @@ def replace(path, content):
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            error.filename = str(path if error.filename2 else path.parent)  # moving has two names
+            error.filename = str(path if error.filename2 else path.parent)  # an error in moving has two names
         raise
 
 
 def on_disk(name):
-    """A name to open, so that the disk holds it in UTF-8 whatever the locale; `from_disk` gives it back."""
+    """A name for opening a file, stored in UTF-8 whatever the locale; `from_disk` reverses this."""
     return os.fsdecode(name.encode())
 
 
 def from_disk(name):
-    """The text of a name that was found on the disk, whatever the locale; what is no UTF-8 becomes �."""
+    """The text of a name found on the disk, whatever the locale; bytes that are not UTF-8 become �."""
     return os.fsencode(name).decode(errors="replace")
 
 
 def move_over(temporary, path):
-    """Move a file to where another one is, waiting SECONDS_IN_USE while somebody has that open."""
+    """Move a file over another one, waiting up to SECONDS_IN_USE while somebody has that open."""
     end = time.monotonic() + SECONDS_IN_USE
     while True:
         try:
@@ -58,12 +58,12 @@ def move_over(temporary, path):
 
 @contextlib.contextmanager
 def locked(path, seconds=math.inf, waiting=""):
-    """Hold the lock that the file `path` stands for, which one process has at a time. Gives the open file.
+    """Hold the lock of the file `path`, which one process has at a time. Yields the open file.
 
-    Waits up to so many seconds, then raises TimeoutError. waiting: what to print when there is something to wait for.
+    Waits up to `seconds`, then raises TimeoutError. waiting: what to print if it has to wait.
     """
     end = time.monotonic() + seconds
-    with open(path, "ab") as lock:  # empties nothing: Windows might refuse that while it is locked
+    with open(path, "ab") as lock:  # "ab" does not empty the file, which Windows might refuse while it is locked
         while not try_lock(lock):
             if time.monotonic() > end:
                 raise TimeoutError(f"{path} is locked by another process")
@@ -75,7 +75,7 @@ def locked(path, seconds=math.inf, waiting=""):
 
 
 def try_lock(lock):
-    """Whether this process now holds the lock on an open file; False while another one does."""
+    """Try to lock an open file. Returns False while another process holds the lock."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)

@@ -1,4 +1,4 @@
-"""Which output depends on which input: the measure that chapter 3 builds and later chapters ask again."""
+"""Which output depends on which input: the measure that chapter 3 builds and later chapters use."""
 
 from collections.abc import Callable
 

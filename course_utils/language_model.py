@@ -1,9 +1,9 @@
 """The language model that chapter 11 builds around `Attention`.
 
-vocab_size, num_layers: of tokens and blocks. d_model, d_inner: width of a token, and in the gated network. num_heads,
-num_kv_heads: heads of queries and of keys. base: of rotary positions. eps: what RMSNorm adds under its root. x: tokens,
-(B, T, d_model). ids: of tokens, (B, T). cache, mask: as in Attention; caches: None, then what the last call returned.
-record: a list to which each block appends its weights, (B, num_heads, T, S). edit: changes what heads say.
+vocab_size, num_layers: numbers of tokens and blocks. d_model, d_inner: widths of a token and of the gated network.
+num_heads, num_kv_heads: heads of queries and of keys. base: of rotary positions. eps: what RMSNorm adds under its root.
+x: tokens, (B, T, d_model). ids: of tokens, (B, T). cache, mask: as in Attention; caches: None, then what the last call
+returned. record: a list to which each block appends its weights, (B, num_heads, T, S). edit: changes heads' outputs.
 
 Source: Llama, Touvron et al., 2023, in the form of SmolLM2-135M, Ben Allal et al., 2025.
 """

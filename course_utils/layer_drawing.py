@@ -1,7 +1,7 @@
-"""The attention layer as a drawing of its data flow, which grows from chapter to chapter: `show_layer`.
+"""A drawing of the attention layer's data flow, which grows from chapter to chapter: `show_layer`.
 
-Chapter 1 has scores and the weighted sum; each later chapter adds the part that it makes. Boxes are steps, in the order
-of `forward`; arrows carry names and shapes. Narrow enough for a phone.
+Chapter 1 has scores and the weighted sum; each later chapter adds the part that it builds. Boxes are steps, in the
+order of `forward`; arrows carry names and shapes. The drawing is narrow enough for a phone.
 """
 
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ SCORED = QUERIES, KEYS
 
 LEFT, COLUMN, APART = 8, 118, 6  # pixels: the margin, a column's width, the space between two
 HEIGHT, LINE, GAP = 23, 13, 10  # of a box, of a line of text on an arrow, of an arrow without text
-FOOT = 14  # how far from its column's left edge an arrow leaves, so that its text has room beside it
+FOOT = 14  # an arrow's distance from its column's left edge, which leaves room for its text
 TEXT = 8.5  # points
 OLD, NEW = ("#f4f4f4", "#8a8f98"), ("#fbe3d3", COLOURS[1])  # what fills a box, and its frame
 
 
 @dataclass(frozen=True)
 class Step:
-    """A box. columns: from which to which. out: {column: what its arrow carries}, text for those that say something."""
+    """A box. columns: the first and last. out: {column: the text at its arrow, or ""}."""
 
     part: str
     words: str
@@ -106,14 +106,14 @@ def drawing(new: str) -> Figure:
             box(axes, step, tops[k], step.part == new)
             for column, text in step.out.items():
                 below = [top for top, later in zip(tops[k + 1 :], rows[k + 1 :]) if covers(later, column)]
-                end = below[0] if below else tops[k] + HEIGHT + gaps[k]  # the last one leaves the drawing
+                end = below[0] if below else tops[k] + HEIGHT + gaps[k]  # the last arrow leaves the drawing
                 arrow(axes, edges((column, column))[0] + FOOT, tops[k] + HEIGHT, end, text)
     box(axes, Step(new, f"new in chapter {1 + PARTS.index(new)}", (VALUES, VALUES), {}), high - HEIGHT - 4, True)
     return figure
 
 
 def covers(row: list[Step], column: int) -> bool:
-    """Whether a box of this row stands in a column."""
+    """Whether a box of this row covers a column."""
     return any(first <= column <= last for first, last in (step.columns for step in row))
 
 

@@ -1,6 +1,6 @@
 """The course's figures, all with one look: `show_weights`, `show_scores`, `show_dependencies`, `show_curves`.
 
-Each draws with matplotlib and displays a PNG that is the same on every run. They take tensors (on
+Each draws with matplotlib and displays a PNG that is the same in every run. They take tensors (on
 any device, with or without gradients), arrays or nested lists. In every map, row 0 is on top and a row is one query.
 """
 
@@ -18,12 +18,12 @@ __all__ = ["show", "show_curves", "show_dependencies", "show_scores", "show_weig
 
 DOTS_PER_INCH = 100
 LARGEST_WITH_NUMBERS = 8  # tokens; larger maps have no room for numbers
-LARGEST_WEIGHT = 1e6  # dropout gives weights above 1, never such
+LARGEST_WEIGHT = 1e6  # dropout gives weights above 1, but never this large
 EVEN_CONTRAST = 0.179  # relative luminance (WCAG) on which black and white text are equally readable
 WEIGHTS_MAP, SCORES_MAP, DEPENDS_MAP = "viridis", "PuOr_r", "Blues"  # matplotlib's names
-HIDDEN, HATCH = "#e2e2e2", "#6b6b6b"  # masked cells are hatched: masked is not zero, and grey is the middle of scores
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, told apart by colour-blind readers
-STYLES, MARKS = ["-", "--", ":", "-."], "os^D"  # and without any colour
+HIDDEN, HATCH = "#e2e2e2", "#6b6b6b"  # masked cells are hatched: masked is not zero, and grey is a middle score
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, which colour-blind readers can distinguish
+STYLES, MARKS = ["-", "--", ":", "-."], "os^D"  # and distinguishable without any colour
 Numbers: TypeAlias = NDArray[np.float64]
 Truths: TypeAlias = NDArray[np.bool_]
 
@@ -40,8 +40,8 @@ def show_weights(
 
     weights: shape (T, T), or (num_heads, T, T) for a panel per head. tokens: T names. masked: a boolean matrix of shape
     (T, T), True where a cell is hidden from its query; it is hatched. title: above the map.
-    key_tokens: the S names of the keys where they are another sequence; weights and masked are then (T, S).
-    Raises ValueError when shape and names do not fit, and for numbers that cannot be weights.
+    key_tokens: the S names of the keys if they are another sequence; weights and masked are then (T, S).
+    Raises ValueError if shape and names do not fit, and for numbers that cannot be weights.
     """
     names, keys, heads, hidden = weight_maps(weights, tokens, masked, key_tokens)
     figure, all_axes = draw_maps(heads, names, title, "attention weight", WEIGHTS_MAP, (0, 1), hidden, keys)
@@ -97,7 +97,7 @@ def show_curves(
 
     curves: {name: numbers}, up to four. x_label, y_label, title: the words at the axes and above. logarithmic: draw the
     vertical axis in powers of ten. doublings: draw the horizontal one in powers of two. joined: draw lines, not
-    only points, which is false of counts. Raises ValueError for more curves.
+    only points; use False for counts. Raises ValueError for more curves.
     """
     figure = Figure(figsize=(6.4, 3.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
@@ -128,9 +128,9 @@ def array(values: Any) -> Numbers:
 
 
 def shaped(name: str, values: ArrayLike, wanted: str, *shape: str | int) -> Numbers:
-    """Values as an array of floats that has this shape, in which a word stands for any size from 1.
+    """Values as an array of floats of this shape, in which a word stands for any size from 1.
 
-    name: what the caller calls them. wanted: what they must be, in words. Raises ValueError.
+    name: the caller's name for them. wanted: what they must be, in words. Raises ValueError.
     """
     values = array(values)
     sizes = [found if isinstance(size, str) else size for size, found in zip(shape, values.shape)]
@@ -138,7 +138,7 @@ def shaped(name: str, values: ArrayLike, wanted: str, *shape: str | int) -> Numb
         written = str(shape).replace("'", "")
         raise ValueError(
             f"{name} must {wanted}, shape {written}; this has shape {values.shape}. "
-            f"Of several, such as a batch, pick one first: {name}[0]."
+            f"If there are several, as in a batch, pick one first: {name}[0]."
         )
     return values
 
@@ -154,7 +154,7 @@ def panels(name: str, values: ArrayLike, names: Sequence[str], keys: Sequence[st
 def weight_maps(
     weights: ArrayLike, tokens: Sequence[str], masked: ArrayLike | None, key_tokens: Sequence[str] | None = None
 ) -> tuple[list[str], list[str], Numbers, Truths]:
-    """What maps of weights show: names of the tokens and of the keys, the weights as in `panels`, hidden cells."""
+    """The contents of maps of weights: names of tokens and keys, the weights as in `panels`, hidden cells."""
     names = numbered(tokens)
     keys = names if key_tokens is None else numbered(key_tokens)
     heads = panels("weights", weights, names, keys)
@@ -163,11 +163,11 @@ def weight_maps(
 
 
 def check_weights(values: Numbers) -> None:
-    """Refuse what softmax and dropout cannot give; rows need not sum to 1. Raises ValueError."""
-    hidden = "a row that is hidden altogether gives nan: let every query see at least one key"
+    """Refuse values that softmax and dropout cannot give; rows need not sum to 1. Raises ValueError."""
+    hidden = "a fully hidden row gives nan: let every query see at least one key"
     refuse("weights", values, np.isnan(values), hidden)
-    refuse("weights", values, values < 0, "these look like scores: take torch.softmax(scores, dim=-1) first")
-    refuse("weights", values, values > LARGEST_WEIGHT, "softmax gives no weight of that size")
+    refuse("weights", values, values < 0, "these look like scores: apply torch.softmax(scores, dim=-1) first")
+    refuse("weights", values, values > LARGEST_WEIGHT, "softmax cannot give such a large weight")
 
 
 def score_panels(values: ArrayLike, names: Sequence[str], keys: Sequence[str]) -> tuple[Numbers, Truths]:
@@ -179,14 +179,14 @@ def score_panels(values: ArrayLike, names: Sequence[str], keys: Sequence[str]) -
 
 
 def refuse(name: str, values: Numbers, wrong: Truths, reason: str) -> None:
-    """Say where the first wrong one of the values stands, and why it cannot be drawn. Raises ValueError."""
+    """Refuse wrong values: name the first one's place and the reason. Raises ValueError."""
     if wrong.any():
         *_, row, column = np.argwhere(np.atleast_2d(wrong))[0] + 1
         raise ValueError(f"The entry of {name} in row {row}, column {column} is {values[wrong][0]:.4g}: {reason}.")
 
 
 def check_room(count: int, most: float, what: str, instead: str = "pass fewer of them") -> None:
-    """Refuse more than a figure has room for. Raises ValueError. instead: what to do, in words."""
+    """Refuse more than a figure has room for. Raises ValueError. instead: what to do instead, in words."""
     if count > most:
         raise ValueError(f"This figure has room for {most} {what}, not {count}: {instead}.")
 
@@ -211,9 +211,8 @@ def draw_maps(
 ) -> tuple[Figure, NDArray[np.object_]]:
     """A figure with a map per panel on one colour scale, and its axes.
 
-    unit: what a colour stands for; without it there is no colour bar. limits: the numbers of the first and of the last
-    colour. hidden: a boolean array (T, S), True where a cell is hatched. texts: what stands in cells of 0 and of 1,
-    instead of the number.
+    unit: what a colour stands for; without it there is no colour bar. limits: the numbers of the first and last colour.
+    hidden: a boolean array (T, S), True where a cell is hatched. texts: for cells of 0 and of 1, instead of numbers.
     """
     count = len(maps)
     figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
@@ -249,7 +248,7 @@ def luminance(colour: Sequence[float]) -> float:
 
 
 def numbered(tokens: Sequence[str], most: float = np.inf) -> list[str]:
-    """Token names, up to so many, with their position behind those that occur more than once. Raises ValueError."""
+    """Up to `most` token names, with a position after those that occur more than once. Raises ValueError."""
     if isinstance(tokens, str) or len(tokens) == 0:
         raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
     check_room(len(tokens), most, "tokens")
@@ -258,7 +257,7 @@ def numbered(tokens: Sequence[str], most: float = np.inf) -> list[str]:
 
 
 def show(figure: Figure) -> None:
-    """Display a figure as a PNG. What it shows, in words, stands with its cell; a build adds it to what is stored."""
+    """Display a figure as a PNG. Its cell has the alt text, which a build adds to the stored output."""
     picture = io.BytesIO()
     # without the version of matplotlib, so that the bytes are the same again
     figure.savefig(picture, format="png", bbox_inches="tight", metadata={"Software": None})

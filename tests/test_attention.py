@@ -246,7 +246,10 @@ def test_under_autocast_it_takes_what_other_layers_hand_it(name, device, dtype, 
 
 def test_autocast_leaves_float64_alone_and_so_it_is_refused_as_ever():
     layer, _ = make("MultiHeadAttention", torch.float32)
-    with torch.autocast("cpu", torch.bfloat16), pytest.raises(ValueError, match="x holds torch.float64 and the layer"):
+    with (
+        torch.autocast("cpu", torch.bfloat16),
+        pytest.raises(ValueError, match="x has dtype torch.float64 and the layer"),
+    ):
         layer(torch.rand(B, T, D_IN, dtype=torch.float64))
 
 
@@ -271,9 +274,9 @@ def test_cuda_gives_the_same(name):
         (lambda x: x.to("meta"), r"x is on meta and the layer on cpu: move one of them, with x.to\('cpu'\)"),
         (
             lambda x: x.long(),
-            r"x holds torch.int64, but attention computes with decimal numbers: pass x.to\(torch.float64\)",
+            r"x has dtype torch.int64, but attention needs decimal numbers: pass x.to\(torch.float64\)",
         ),
-        (lambda x: x.half(), r"x holds torch.float16 and the layer torch.float64: change one of them"),
+        (lambda x: x.half(), r"x has dtype torch.float16 and the layer torch.float64: change one of them"),
     ],
     ids=["one token", "four dimensions", "another width", "another device", "integers", "another dtype"],
 )

@@ -162,7 +162,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(
     before = kept_reports(out)
     assert 2 <= len(before) < 6
     if number != signal.SIGKILL:  # whoever ends it, what was graded is there, whole
-        assert "Run the same command again to go on from here." in complaints
+        assert "Run the same command again to continue." in complaints
         assert {key: points for key, points in EXPECTED.items() if f"{key}.json" in before} == scores(out)
         assert {page.stem for page in (out / "feedback").iterdir()} == {name.removesuffix(".json") for name in before}
     end = time.monotonic() + 30
@@ -400,9 +400,9 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
         "student,points,comment\ns2,1,well explained\nnobody,1,\n", encoding="utf-8"
     )
     shown = said("--preview", *arguments)
-    assert f"s1: 0 of {HIGHEST} -> 2 of {HIGHEST}, was handed in again" in shown
-    assert f"s2: 2 of {HIGHEST} -> 3 of {HIGHEST}, the assignment or an adjustment says so" in shown
-    assert "nobody has no submission here" in shown and "Points that change (2)" in shown
+    assert f"s1: 0 of {HIGHEST} -> 2 of {HIGHEST}, submission changed" in shown
+    assert f"s2: 2 of {HIGHEST} -> 3 of {HIGHEST}, assignment or adjustment changed" in shown
+    assert "nobody has no submission here" in shown and "Changed points (2)" in shown
     assert {path: path.read_bytes() for path in before} == before
 
     def show(changes):
@@ -411,8 +411,8 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
 
     with monkeypatch.context() as now:
         now.setattr(grading_run, "table_of_changes", show)
-        assert "Points that change (2)" in said(*arguments)
-    assert "Points that change" not in said(*arguments)
+        assert "Changed points (2)" in said(*arguments)
+    assert "Changed points" not in said(*arguments)
     assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text(encoding="utf-8")
 
 
@@ -420,11 +420,11 @@ def test_all_that_has_changed_is_named_as_the_reason_and_nothing_else(handed, sa
     said(*CHAPTER)
     monkeypatch.setattr(batch, "grade_in_own_process", lambda task, limits: at_once(replace(task, files=[]), limits))
     (handed / "s2" / NAME).write_bytes(WRONG)
-    points, option = f"2 of {HIGHEST} -> 0 of {HIGHEST}", "--seconds or --unsandboxed was changed"
+    points, option = f"2 of {HIGHEST} -> 0 of {HIGHEST}", "--seconds or --unsandboxed changed"
     for more in (["--seconds", "30"], ["--unsandboxed"]):
         shown = said("--preview", *CHAPTER, *more).splitlines()
         assert f"  s0: {points}, {option}" in shown
-        assert f"  s2: {points}, was handed in again and {option}" in shown
+        assert f"  s2: {points}, submission changed and {option}" in shown
 
 
 def test_what_belongs_to_a_student_stays_theirs_when_one_of_the_same_name_hands_in(tmp_path, said):
@@ -441,7 +441,7 @@ def test_what_belongs_to_a_student_stays_theirs_when_one_of_the_same_name_hands_
     before = {path.name: path.read_bytes() for path in (tmp_path / "grades/feedback").iterdir()}
     lay(tmp_path / "class", of(3, WRONG))
     shown = said(*arguments)
-    assert "Points that change (1)" in shown and "Kim Lee: nothing -> 0" in shown
+    assert "Changed points (1)" in shown and "Kim Lee: nothing -> 0" in shown
     after = {path.name: path.read_bytes() for path in (tmp_path / "grades/feedback").iterdir()}
     assert {name: after[name] for name in before} == before and len(after) == 3
     points = [
@@ -493,7 +493,7 @@ def test_another_chapter_in_somebodys_folder_changes_nobodys_points(handed, tmp_
     lay(handed, {"s1/05_multi_head_attention.ipynb": packed(notebook({}, chapter=5))})
     said("--chapters", "3")
     assert scores(tmp_path / "grades") == EXPECTED
-    assert "Say which chapters count" in said()
+    assert "Name the chapters that count" in said()
 
 
 # --- a process that grades comes to an end ----------------------------------------------------------------------------
@@ -677,7 +677,7 @@ WRONG_MASK = """def my_mask(is_padding):
 TO_GRADESCOPE = {
     "one": ({NAME: RIGHT}, 2, "Protection: on"),
     "two": ({"a.ipynb": RIGHT, "b.ipynb": packed(notebook({"3.4": WRONG_MASK}))}, 2, ""),
-    "a PDF": ({"work.pdf": b"%PDF"}, 0, "No notebook was found in this submission. What was handed in is work.pdf"),
+    "a PDF": ({"work.pdf": b"%PDF"}, 0, "No notebook was found in this submission. It contains work.pdf"),
     "damaged": ({NAME: RIGHT[:999]}, 0, "damaged"),
 }
 ANY_FILE = pytest.mark.every_setting("submissions of every kind on Gradescope")
@@ -715,7 +715,7 @@ def test_the_doctor_says_what_this_machine_can_do(capsys, monkeypatch):
         grade.main(["--doctor"])
     said = capsys.readouterr().out
     assert end.value.code == 0 and "Protection: on" in said
-    assert f"gets {HIGHEST} points and an untouched one 0, as it should be" in said and "takes about" in said
+    assert f"gets {HIGHEST} points and an untouched one 0, as expected" in said and "takes about" in said
     monkeypatch.setattr(doctor, "graded_copy", lambda folder, limits: [])
     monkeypatch.setattr(doctor, "total_points", lambda graded: 1)
     with pytest.raises(SystemExit) as end:
@@ -741,11 +741,11 @@ def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
         (["file.txt"], "neither a folder nor a zip"),
         (["class", "--workers", "0"], "from 1 on"),
         (["class", "--seconds", "0"], "above 0"),
-        ([], "Say what was handed in"),
+        ([], "Name the submissions"),
         (["class", "--out", "class/out"], "lies inside"),
-        (["bare"], "holds no submissions"),
+        (["bare"], "contains no submissions"),
         (["class", "--moodle", "file.txt"], "cannot be filled: it has no column"),
-        (["class", "--moodle", "none.csv"], "^none.csv: No such file or directory. Once that is put right, run"),
+        (["class", "--moodle", "none.csv"], "^none.csv: No such file or directory. Fix this and run"),
         (["class", "--chapters", "3", "33"], "there are exercises in chapters 1, 2, "),
         (["class", "--chapters", "99"], "chapters 1, 2, 3, 4, 5, 6, 7, 8, 9, 10."),
         (["--autograder", "a.zip", "--chapters", "33"], "there are exercises in chapters 1, 2, "),
@@ -767,9 +767,9 @@ def test_a_mistake_in_the_command_is_one_sentence(arguments, words, handed, tmp_
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["class", "--new-assignment"], "Say which chapters count"),
-        (["--autograder", "autograder.zip"], "Say which chapters count"),
-        (["class"], "Say where the grades go"),
+        (["class", "--new-assignment"], "Name the chapters that count"),
+        (["--autograder", "autograder.zip"], "Name the chapters that count"),
+        (["class"], "Name a folder for the grades"),
     ],
 )
 def test_what_a_command_needs_is_asked_for(arguments, words, handed, tmp_path, monkeypatch):
@@ -790,7 +790,7 @@ def test_of_many_names_and_many_changes_a_few_are_said():
         and grading_run.first_names(list("abcdefg")) == "a, b, c, d, e and 2 more"
     )
     *said, last = table_of_changes([("a", "0 of 9", "1 of 9", "was handed in again")] * 25)
-    assert said[0] == "Points that change (25):" and len(said) == 21 and last == "  and 5 more"
+    assert said[0] == "Changed points (25):" and len(said) == 21 and last == "  and 5 more"
 
 
 def test_a_machine_without_protection_refuses_and_says_how_to_go_on(handed, tmp_path, monkeypatch):

@@ -159,10 +159,10 @@ CHECK = '# %% name="check-9-1"\ncheck("9.1", my_sum)\n'
     "old, new, sentence",
     [
         ("#     summary: nothing\n", "", "must begin with a header that sets summary"),
-        ('name="first"', 'name="the first"', "may hold only small letters"),
+        ('name="first"', 'name="the first"', "may contain only small letters"),
         ('name="first"', 'name="exercise-97-1"', "change one"),
-        ("    ### END SOLUTION\n", "", "a mark without its partner"),
-        ("\n\nprint(my_sum())\n", f"\n\n{CHECK}", "needs words that begin `### Exercise 9.1 ·"),
+        ("    ### END SOLUTION\n", "", "a solution mark without its partner"),
+        ("\n\nprint(my_sum())\n", f"\n\n{CHECK}", "needs text that begins with `### Exercise 9.1 ·"),
     ],
 )
 def test_a_mistake_in_the_source_is_one_sentence(tmp_path, old, new, sentence):
@@ -176,7 +176,7 @@ def test_a_mistake_in_the_source_is_one_sentence(tmp_path, old, new, sentence):
 
 def test_an_unknown_chapter_is_one_sentence(clone):
     answer = bare_clone.command(clone, "build", "42")
-    assert answer.returncode == 1 and answer.stderr.startswith("There is no chapter 42")
+    assert answer.returncode == 1 and answer.stderr.startswith("solutions/ has no chapter 42")
 
 
 def test_what_is_no_notebook_is_refused(tmp_path):

@@ -49,7 +49,7 @@ def test_the_context_may_be_filled_and_not_more():
     _, cache = cached(torch.rand(B, LONGEST - 1, D_IN, dtype=torch.float64))
     token = torch.rand(B, 1, D_IN, dtype=torch.float64)
     _, cache = cached(token, cache)
-    with pytest.raises(ValueError, match="With 1 new the cache would hold 8 tokens, .*context_length=7"):
+    with pytest.raises(ValueError, match="The cache would grow by 1 to 8 tokens, .*context_length=7"):
         cached(token, cache)
 
 

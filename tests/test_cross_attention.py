@@ -143,9 +143,9 @@ def test_other_dtypes_stay_what_they_are(dtype, tolerance):
         ((WIDTH,), (B, S, WIDTH), (B, S, WIDTH), r"query_input has shape \(12,\), but attention takes \(T, d_model\)"),
         ((B, T, WIDTH), (B, S, 3), (B, S, WIDTH), "token of key_input has 3 numbers.* made with d_model=12"),
         ((B, T, WIDTH), (B, S, WIDTH), (B, S, 3), "token of value_input has 3 numbers"),
-        ((B, T, WIDTH), (3, S, WIDTH), (3, S, WIDTH), "key_input .3, 5, 12.: each sequence of queries needs one"),
-        ((B, T, WIDTH), (S, WIDTH), (S, WIDTH), "each sequence of queries needs one of keys"),
-        ((B, T, WIDTH), (B, S, WIDTH), (B, T, WIDTH), "value_input .2, 4, 12.: each key needs its value"),
+        ((B, T, WIDTH), (3, S, WIDTH), (3, S, WIDTH), "key_input .3, 5, 12.: each sequence of queries needs a"),
+        ((B, T, WIDTH), (S, WIDTH), (S, WIDTH), "each sequence of queries needs a sequence of keys"),
+        ((B, T, WIDTH), (B, S, WIDTH), (B, T, WIDTH), "value_input .2, 4, 12.: each key needs a value"),
     ],
 )
 def test_inputs_that_do_not_fit_get_a_sentence(query, key, value, sentence):
@@ -165,7 +165,10 @@ def test_inputs_that_do_not_fit_get_a_sentence(query, key, value, sentence):
         (PADDING[:, :, None], r"mask has shape \(2, 5, 1\), but it must be"),
         (torch.zeros(S, dtype=torch.bool), r"mask has shape \(5,\)"),
         (torch.zeros(B, HEADS, T, S, dtype=torch.bool), r"mask has shape \(2, 3, 4, 5\)"),
-        (torch.ones(T, S), "mask holds torch.float32, but it must be boolean, True where a key is hidden.*mask == 0"),
+        (
+            torch.ones(T, S),
+            "mask has dtype torch.float32, but it must be boolean, True where a key is hidden.*mask == 0",
+        ),
         (torch.zeros(T, S, dtype=torch.bool, device="meta"), r"mask is on meta and the layer on cpu: pass mask.to"),
     ],
 )

@@ -150,7 +150,7 @@ def test_every_setting_takes_every_kind_of_value_or_a_sentence_names_the_file(se
 def test_what_is_no_number_of_points_is_refused(value, run, tmp_path):
     (tmp_path / ASSIGNMENT_FILE).write_text(f'chapters = [3]\n[points]\n"3.1" = {value}\n', encoding="utf-8")
     done, last = run()
-    assert not done and "points: '3.1' must be an exercise" in last and "a number from 0" in last
+    assert not done and "points: '3.1' must be an exercise" in last and "a number of at least 0" in last
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "1e999", "-1e999", "1e7", LONG, "1_0_", "½"])

@@ -134,7 +134,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(clone):
     (clone / ".venv.lock").mkdir()  # so that not even root can write there
     answer = ask(clone)
     assert answer.returncode == 1 and answer.stderr.count("\n") == 1
-    assert "cannot be written by you" in answer.stderr and not (clone / ".venv").exists()
+    assert "You cannot write to" in answer.stderr and not (clone / ".venv").exists()
 
 
 @pytest.mark.parametrize("card", ["/usr/bin/nvidia-smi", None])
@@ -188,7 +188,7 @@ def test_where_there_is_torch_another_python_is_named(known, monkeypatch):
         environment.run_step(["pip"])
 
 
-@pytest.mark.parametrize("status, words", [(0, ""), (1, "the default one (5 GB, not 2)")])
+@pytest.mark.parametrize("status, words", [(0, ""), (1, "the default build (5 GB, not 2)")])
 def test_where_the_cpu_build_cannot_be_had_the_ordinary_one_comes_next(status, words, monkeypatch, capsys):
     commands = []
     monkeypatch.setattr(

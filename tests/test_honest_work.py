@@ -310,7 +310,7 @@ def test_beside_a_notebook_a_script_is_no_answer(sandbox):
 @pytest.mark.parametrize("name", ["essay.pdf", "essay.docx"])
 def test_who_hands_in_something_else_hears_what_to_hand_in(name):
     (remark,) = unpack_submission([((name,), b"")]).remarks
-    assert remark.endswith(f"What was handed in is {name}. Hand in the file that ends in .ipynb.")
+    assert remark.endswith(f"It contains {name}. Hand in the file that ends in .ipynb.")
 
 
 def test_the_scripts_of_solved_chapters_are_passed_over(sandbox):

@@ -87,7 +87,7 @@ def test_with_a_home_that_cannot_be_written_it_opens_all_the_same(clone, tmp_pat
         monkeypatch.delenv(name)
     with server.lab(clone):
         said = (clone / "lab.log").read_text(encoding="utf-8")
-    assert f"Your home folder {tmp_path / 'home'} cannot be written" in said and len(said.splitlines()) <= 10, said
+    assert f"Your home folder {tmp_path / 'home'} is not writable" in said and len(said.splitlines()) <= 10, said
     assert (clone / ".home").stat().st_mode & 0o777 == 0o700 and ".home/" in (ROOT / ".gitignore").read_text(
         encoding="utf-8"
     ).split()
@@ -225,7 +225,7 @@ def test_only_copies_that_nobody_changed_are_signed(here, monkeypatch):
 
 def test_a_clone_without_chapters_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(repository, "ROOT", tmp_path)
-    with pytest.raises(SystemExit, match="notebooks/ holds no chapter"):
+    with pytest.raises(SystemExit, match="notebooks/ contains no chapter"):
         lab.copy_chapters()
 
 

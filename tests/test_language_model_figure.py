@@ -47,7 +47,7 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
     shown = page.opened(chromium, tmp_path, shown_figure().html())
     said = page.said(shown)
     assert said.startswith('Layer 1, head 2: query "Mary (4)" attends most to "Mary (4)" (1.00).'), said
-    assert 'the next word is "a" with 0.500; without 1.2 it has 0.125, and "b" leads' in said
+    assert 'next word is "a", 0.500; without 1.2 it gets 0.125, and "b" is likeliest' in said
     bars = ["0.500", "0.125", "0.200", "0.200", "0.100", "0.100"]
     assert sorted(n for n in page.numbers(shown) if len(n) == 5) == sorted(bars)
     board = shown.get_by_role("application", name="All heads")
@@ -97,7 +97,7 @@ def test_boxes_ask_the_model_and_what_it_cannot_run_is_refused_in_a_sentence(mon
     sentence.value = "mine"
     off.value = "1.2, 0.0"
     assert "The model stopped with KeyError: 'stop'" in bundles[0]
-    assert "x names no head: write layer.head, such as 23.3" in bundles[2]
+    assert "x is not a head: write layer.head, such as 23.3" in bundles[2]
     assert (
         bundles[3].startswith("Live figure: All 2 times 3 heads of a model, and the next word after")
         and len(bundles) == 4

@@ -390,7 +390,7 @@ def test_second_derivatives_are_refused_in_a_sentence_and_had_by_weights_or_by_t
         return torch.autograd.grad(first.pow(2).sum(), given)[0]
 
     if layer.softcap is None:  # which no kernel computes
-        with pytest.raises(RuntimeError, match="no second derivatives .create_graph=True.: take the output of attend"):
+        with pytest.raises(RuntimeError, match="no second derivatives .create_graph=True.: use the output of attend"):
             second(layer)
     by_weights = second(layer.attend)
     with sdpa_kernel(SDPBackend.MATH):
@@ -410,13 +410,13 @@ def test_second_derivatives_are_refused_in_a_sentence_and_had_by_weights_or_by_t
         ({"frequencies": torch.tensor(1.0)}, r"frequencies has shape \(\), but 4 numbers are 2 pairs"),
         ({"frequencies": torch.ones(4)}, r"frequencies has shape \(4,\), but"),
         ({"frequencies": torch.ones(1), "head_dim": 3}, "3 numbers cannot be turned in pairs"),
-        ({"window": 0}, "window is 0, but a token sees itself"),
-        ({"window": -2}, "window is -2, but a token sees itself"),
+        ({"window": 0}, "window is 0, but every token sees itself"),
+        ({"window": -2}, "window is -2, but every token sees itself"),
         ({"num_kv_heads": 0}, "cannot share num_kv_heads=0"),
         ({"softcap": 0.0}, "softcap is 0.0, but scores stay between"),
         ({"frequencies": torch.ones(2), "rotary_dim": 2}, "but 2 numbers are 1 pairs"),
-        ({"frequencies": torch.ones(3), "rotary_dim": 6}, "rotary_dim is 6: a head has only 4 numbers"),
-        ({"rotary_dim": 2}, "none is turned without frequencies"),
+        ({"frequencies": torch.ones(3), "rotary_dim": 6}, "rotary_dim is 6, but a head has only 4 numbers"),
+        ({"rotary_dim": 2}, "none turns without frequencies"),
     ],
 )
 def test_arguments_that_cannot_be_get_a_sentence(arguments, sentence):
@@ -452,11 +452,11 @@ def changes(cache):
     """Caches that do not fit, with the sentence for each."""
     first, second, *length = cache
     for sentence, *two in [
-        ("cache.0. holds torch.float32", first.float(), second),
-        ("cache.1. holds torch.float16", first, second.half()),
+        ("cache.0. is torch.float32", first.float(), second),
+        ("cache.1. is torch.float16", first, second.half()),
         ("cache.0. has shape", first[:1], second[:1]),
         ("cache.0. has shape", first[..., :-1], second),
-        ("holds 4 and 3 tokens", first, second[..., 1:, :]),
+        ("has 4 and 3 tokens", first, second[..., 1:, :]),
         ("on meta", first.to("meta"), second),
     ]:
         yield Cache(*two, *length) if length else tuple(two), sentence
@@ -475,7 +475,7 @@ def test_a_cache_that_does_not_fit_gets_a_sentence(name):
 def test_an_exchanged_cache_is_noticed_where_its_parts_differ_in_width():
     layer, x = latent(), torch.randn(B, T, WIDTH, dtype=torch.float64)
     _, cache = layer(x[:, :4])
-    with pytest.raises(ValueError, match=r"cache\[0\] has shape \(2, 4, 4\) and what is new \(2, 3, 8\)"):
+    with pytest.raises(ValueError, match=r"cache\[0\] has shape \(2, 4, 4\) and the new tensor \(2, 3, 8\)"):
         layer(x[:, 4:], cache[::-1])
 
 
@@ -515,9 +515,9 @@ def test_a_mask_of_another_length_is_refused_with_a_trimmed_cache_too():
 @pytest.mark.parametrize(
     "state, families",
     [
-        ({"query_norm.weight": torch.ones(24)}, "OLMo-2 and OLMo-3 norm before"),
-        ({"key_norm.weight": torch.ones(6, 4)}, "Cohere, StableLM and Phi"),
-        ({"query_norm.weight": torch.ones(4), "query_norm.bias": torch.ones(4)}, "Cohere, StableLM and Phi"),
+        ({"query_norm.weight": torch.ones(24)}, "neither norms before heads are split .OLMo-2, OLMo-3"),
+        ({"key_norm.weight": torch.ones(6, 4)}, "Cohere, StableLM, Phi"),
+        ({"query_norm.weight": torch.ones(4), "query_norm.bias": torch.ones(4)}, "Cohere, StableLM, Phi"),
     ],
 )
 def test_norms_of_other_families_are_refused_by_name(state, families):

@@ -341,7 +341,7 @@ def test_a_small_map_is_read_while_the_large_one_stays(see):
         parts = [map[:, 0].sum(), map[:, 3].sum(), *(inner.diagonal(k).sum() for k in (-1, 0, 1))]
         first, last, before, itself, after, rest = (f"{part / 4:.2f}" for part in [*parts, 4 - sum(parts)])
         return (
-            f"an average token gives {first} to [CLS], {last} to [SEP], and of the others {before} to the one before"
+            f"an average token gives {first} to [CLS], {last} to [SEP], and among the others {before} to the one before"
             f" it, {itself} to itself, {after} to the one after it and {rest} to the rest."
         )
 
@@ -558,7 +558,7 @@ def test_what_a_changed_number_reaches_is_counted_with_and_without_transpose(see
     choose(shown, step=4)
     told = page.said(shown)
     assert f": {right[1]} numbers with transpose, {wrong[1]} without." in told
-    assert told.endswith("Without transpose it reaches the (0), which must not see it.") == wrong[2][0]
+    assert told.endswith("Without transpose, it reaches the (0), which must not see it.") == wrong[2][0]
     choose(shown, step=3)
     assert said_at(shown, "with transpose, block 0", 0, 1) == 'Query "the (0)", head 0, key "cat", head 0: masked.'
     choose(shown, step=0)

@@ -120,7 +120,7 @@ def test_a_cell_that_is_no_python_costs_no_other(text):
 def test_what_is_no_python_is_named_with_its_line_and_with_the_python_that_another_one_may_be_newer_than(text):
     problem = str(reading.Cell(text).problem)
     assert "(line 3 of the cell)" in problem
-    assert problem.startswith("cannot be read by Python {}.{}, which grades it: ".format(*sys.version_info))
+    assert problem.startswith("cannot be read by Python {}.{}, the grader's version: ".format(*sys.version_info))
 
 
 def test_what_has_no_words_is_named_by_its_kind(monkeypatch):

@@ -97,7 +97,7 @@ def worked(done):
 def test_grade_protects_and_grades(place, setting):
     sandboxes.skip_without(sandboxes.BEST)
     said = worked(place.run(setting, "grade", "--doctor"))
-    assert said.startswith("Protection: on.") and "gets 9 points and an untouched one 0, as it should be" in said
+    assert said.startswith("Protection: on.") and "gets 9 points and an untouched one 0, as expected" in said
 
 
 @settings()

@@ -82,7 +82,7 @@ def test_all_that_is_written_is_noted_as_the_graders_own(go, everything, tmp_pat
 def test_a_file_of_somebody_else_is_never_replaced(name, go, everything, tmp_path):
     mine = lay(tmp_path / "out", {name: b"mine"}) / name
     done, last = go(CANVAS, *everything)
-    assert not done and f"holds files that no earlier run has written: {name}. Move them away" in last
+    assert not done and f"contains files that no earlier run has written: {name}. Move them away" in last
     assert "\n" not in last and mine.read_bytes() == b"mine" and written(tmp_path / "out").keys() == {name}
     assert go(CANVAS, *everything, "--preview")[0] and mine.read_bytes() == b"mine"
     mine.rename(tmp_path / "kept")
@@ -104,7 +104,7 @@ def test_an_autograder_replaces_no_file(tmp_path):
     with zipfile.ZipFile(path) as made:
         assert b"chapters = [4]" in made.read("assignment.toml")
     before = path.read_bytes()
-    with pytest.raises(SystemExit, match="is there already"):
+    with pytest.raises(SystemExit, match="already exists"):
         gradescope_autograder.write_autograder(path, Assignment([3]), 9)
     assert path.read_bytes() == before
 
@@ -255,7 +255,7 @@ def test_names_that_the_locale_cannot_show_come_out_as_they_are(packing, tmp_pat
             [*command, "--gradescope", "--unsandboxed"], cwd=ROOT, env=os.environ | locale, capture_output=True
         )
         assert done.returncode == 0 and b"3 of 3 submissions" in done.stdout, done.stderr
-        assert b"Points that change" not in done.stdout
+        assert b"Changed points" not in done.stdout
         with open(out / "totals.csv", encoding="utf-8-sig", newline="") as file:
             assert {row["student"]: row["points"] for row in csv.DictReader(file)} == dict.fromkeys(NAMES, "2")
         for folder in ("feedback", "gradescope"):

@@ -62,7 +62,7 @@ def test_from_the_example_to_grades_without_a_change_of_the_clone(do, tmp_path):
     before = changes_of_clone()
     folder = tmp_path / "exercises"
     assert "a working example" in do(command.main, "new", folder)
-    assert do(command.main, "test", folder) == "1 exercise holds: 100.1.\n"
+    assert do(command.main, "test", folder) == "1 exercise passes: 100.1.\n"
     assert "ready to hand out" in do(command.main, "build", folder)
     made, cells = handed_out(folder)
     assert "masked_fill" not in str(cells) and cells["exercise-100-1"].endswith("...")
@@ -150,20 +150,20 @@ def test_a_file_that_makes_no_exercise_is_refused_in_a_sentence(do, tmp_path, te
 
 def test_two_files_cannot_ask_for_one_name_and_nothing_is_overwritten(do, tmp_path):
     lay(tmp_path, {"a.py": EXAMPLE.encode(), "b.py": EXAMPLE.encode(), command.EXAMPLE: b"mine"})
-    assert "is there already" in do(command.main, "new", tmp_path)
+    assert "already exists" in do(command.main, "new", tmp_path)
     (tmp_path / command.EXAMPLE).unlink()
     assert "two files ask for my_local_weights" in do(command.main, "test", tmp_path)
-    assert "holds no exercise" in do(command.main, "test", tmp_path / "nothing")
+    assert "contains no exercise" in do(command.main, "test", tmp_path / "nothing")
     assert "usage:" in do(command.main, "build")
 
 
 def test_a_seed_writes_six_exercises_that_hold_and_says_that_they_are_no_secret(do, tmp_path):
     said = do(command.main, "new", tmp_path / "exercises", "--seed", "autumn")
-    assert "6 more exercises" in said and "everybody who has this course" in said.casefold()
-    assert do(command.main, "test", tmp_path / "exercises").startswith("6 exercises hold: 100.1, ")
+    assert "6 more exercises" in said and "anybody who has this course" in said.casefold()
+    assert do(command.main, "test", tmp_path / "exercises").startswith("6 exercises pass: 100.1, ")
     assert "ready to hand out" in do(command.main, "build", tmp_path / "exercises")
     before = (tmp_path / "exercises/mask.py").read_bytes()
-    assert "is there already" in do(command.main, "new", tmp_path / "exercises", "--seed", "spring")
+    assert "already exists" in do(command.main, "new", tmp_path / "exercises", "--seed", "spring")
     assert (tmp_path / "exercises/mask.py").read_bytes() == before
     for wrong in (["new", "x", "--seed"], ["test", "x", "--seed", "autumn"], ["new", "x", "autumn"]):
         assert "usage:" in do(command.main, *wrong)
@@ -171,7 +171,7 @@ def test_a_seed_writes_six_exercises_that_hold_and_says_that_they_are_no_secret(
 
 def test_a_name_that_the_course_asks_for_is_refused(do, tmp_path):
     lay(tmp_path, {"local.py": EXAMPLE.replace("my_local_weights", "my_causal_weights").encode()})
-    assert "exercise 3.2 of the course asks for" in do(command.main, "test", tmp_path)
+    assert "exercise 3.2 of the course already asks for" in do(command.main, "test", tmp_path)
 
 
 SPIES = """def my_local_weights(scores, width):

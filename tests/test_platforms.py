@@ -222,7 +222,7 @@ def test_a_row_that_is_too_short_is_named_and_left():
     short = CANVAS.replace(',x2,john, A ,"",50', "")
     filled, remarks = fill(Canvas(), short.encode(), [(Student("k", "jane"), 9, 9), SCORES[1]])
     assert filled.decode() == short.replace('C",,', 'C",18,')
-    assert remarks == ["John Roe: the row in Canvas's file is too short and was left as it was."]
+    assert remarks == ["John Roe: the row in Canvas's file is too short, so it was not changed."]
 
 
 def test_where_two_claim_a_row_neither_is_filled_and_both_are_named():

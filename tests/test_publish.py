@@ -153,7 +153,7 @@ def version(fork):
 def test_a_folder_with_something_in_it_is_refused(fork, tmp_path):
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     done = publish(fork, tmp_path)
-    assert done.returncode == 1 and "is there already" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 1 and "already exists" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_clone_without_its_history_is_refused(fork, tmp_path):

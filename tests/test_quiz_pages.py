@@ -111,7 +111,7 @@ def test_a_new_seed_asks_other_questions_and_is_named_as_the_reason_for_other_po
     before = kept(tmp_path, "right")
     (tmp_path / "assignment.toml").write_text('seed = "autumn"', encoding="utf-8")
     said = here("--quiz", "4", "--workers", "1")
-    assert "table: 2 of 9 -> 0 of 9, the seed or an exercise of your own was changed" in said
+    assert "table: 2 of 9 -> 0 of 9, seed or one of your exercises changed" in said
     assert kept(tmp_path, "right") != before
 
 

@@ -49,7 +49,7 @@ def test_one_option_is_true_and_all_others_are_false(chapter, step):
 def test_each_kind_says_in_a_line_what_it_is_for_and_what_answers_sound_like():
     for kind in KINDS:
         words = describe_kind(kind.__name__)
-        assert words["purpose"].startswith("Tells whether") and "{key}" in words["good"]
+        assert words["purpose"].startswith("Shows whether students") and "{key}" in words["good"]
         assert len(" ".join(words.values()).split()) < 80
     assert len(KINDS) >= 8
 
@@ -87,7 +87,7 @@ def my_attention(queries, keys, values):
     return torch.stack(rows)
 """
     words = str(questions(answers.Answer("1.3", code)))
-    assert "becomes" in words and "`t + 1` becomes `t + 0`" not in words and "`t = t + 1`, is left out" not in words
+    assert "becomes" in words and "`t + 1` becomes `t + 0`" not in words and "`t = t + 1`, is removed" not in words
 
 
 def test_no_question_is_made_before_it_is_asked_for():

@@ -79,7 +79,7 @@ def test_nobody_becomes_somebody_else_by_what_they_chose(people, foreign, tmp_pa
     found = submissions(lay(tmp_path / "class", own | foreign), roster.read_roster(tmp_path / "class"))
     theirs = {each.student.accounts: len(each.files) for each in found if each.student.accounts}
     assert sorted(theirs.values()) == [1, 1]
-    assert "The roster does not tell who these are" in capsys.readouterr().err
+    assert "The roster does not identify these students" in capsys.readouterr().err
 
 
 def test_a_name_alone_makes_nobody_a_person_whose_number_is_known(tmp_path):
@@ -93,17 +93,17 @@ def test_a_name_alone_makes_nobody_a_person_whose_number_is_known(tmp_path):
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("name,canvas\nJane Doe,77\nJohn Roe,77\n", "row 3: 77 is an id of Jane Doe already"),
-        ("name,gradescope,login\nJane Doe,j@x.edu,\nJohn Roe,,J@X.edu\n", "J@X.edu is an id of Jane Doe already"),
-        ("name,moodle\nJane Doe,77\nJohn Roe,Participant 77\n", "is an id of Jane Doe already"),
-        ("name\nJane Doe\nJane Doe\n", "Jane Doe stands there twice"),
+        ("name,canvas\nJane Doe,77\nJohn Roe,77\n", "row 3: 77 is already an id of Jane Doe"),
+        ("name,gradescope,login\nJane Doe,j@x.edu,\nJohn Roe,,J@X.edu\n", "J@X.edu is already an id of Jane Doe"),
+        ("name,moodle\nJane Doe,77\nJohn Roe,Participant 77\n", "is already an id of Jane Doe"),
+        ("name\nJane Doe\nJane Doe\n", "Jane Doe occurs twice"),
         ("name,canvas\n,77\n", "row 2: it needs a name"),
         (
             "name,matrix\nJane,7\n",
             "column 'matrix' is unknown.* the columns are name, canvas, gradescope, moodle, login",
         ),
         ("name,canvas\nJane,7,8\n", "too many fields"),
-        ("name\nM\udcfcller\n", "save it as UTF-8"),
+        ("name\nM\udcfcller\n", "save this file as UTF-8"),
     ],
 )
 def test_a_roster_that_makes_no_sense_is_refused_in_a_sentence(tmp_path, text, words):
@@ -170,7 +170,7 @@ def test_tables_pages_and_adjustments_speak_of_people_by_their_names(go, tmp_pat
         "feedback/x-80.html": ("x", "0"),
     }
     assert "<h1>Jane Doe</h1>" in (tmp_path / "out/feedback/doejane-77.html").read_text(encoding="utf-8")
-    assert "Kim Lee could be 2 students" in said and "The roster does not tell who these are" in said
+    assert "Kim Lee could be 2 students" in said and "The roster does not identify these students" in said
 
 
 def test_a_name_as_the_gradebook_has_it_is_found_in_the_adjustments_without_a_roster(go, tmp_path):
@@ -205,9 +205,9 @@ def test_who_has_no_points_stands_in_a_table_with_the_reason(go, tmp_path):
     )
     why = {(row["student"], row["ids"]): row["why"] for row in table(tmp_path / "out/no_points.csv")}
     assert why.pop(("Kim Lee", "78")) == "Your instructor excused you from this assignment: it does not count. ill"
-    assert why.pop(("Kim Lee", "79")) == "No exercise that counts was answered."
-    assert why.pop(("x", "80")) == "No notebook. No exercise that counts was answered."
-    assert why.pop(("Mia Poe", "")).startswith("Nothing was handed in")
+    assert why.pop(("Kim Lee", "79")) == "None of the exercises that count was answered."
+    assert why.pop(("x", "80")) == "No notebook. None of the exercises that count was answered."
+    assert why.pop(("Mia Poe", "")).startswith("No submission was found")
     assert [name for name, _ in why] == [f"Absent {k}" for k in range(6)]
 
 

@@ -144,12 +144,12 @@ NO_ANSWER = {
     "garbage to the grader": (
         "import os\nfor k in range(3, 64):\n    try:\n        os.write(k, b'right' * 9)\n"
         "    except OSError:\n        pass\nos._exit(0)",
-        "something that is no answer",
+        "data that is no answer",
     ),
     "garbage before the answer": (
         RIGHT + "import os\nfor k in range(3, 64):\n    try:\n        os.write(k, bytes(9))\n"
         "    except OSError:\n        pass",
-        "something that is no answer",
+        "data that is no answer",
     ),
     "no end of garbage": (
         "import os\nwhile True:\n    for k in range(3, 64):\n        try:\n"
@@ -173,7 +173,7 @@ NO_ANSWER = {
     ),
     "the course's own": (
         "from course_utils.attention import SelfAttention_v2 as my_causal_weights",
-        "hands in what the course itself",
+        "hands in the course's own",
     ),
 }
 

@@ -163,7 +163,7 @@ def test_what_is_taken_for_the_folder_of_a_class_is_named_unless_platforms_name_
     in_folder = lay(tmp_path / "class", {f"jane/{name}": content for name, content in files.items()})
     for start in (in_folder, lay(tmp_path / "downloads", {"jane.zip": zipped(files), "exported.csv": b""})):
         assert len(seen(start)) == 2
-        assert "jane was read as the folder of a class, with 2 students in it" in capsys.readouterr().err
+        assert "jane was read as the folder of a class with 2 students" in capsys.readouterr().err
     assert list(seen(lay(in_folder, {"note.txt": b""}))) == [("jane", ())]
     assert "folder of a class" not in capsys.readouterr().err
     flat = {f"doe_{number}_4567_{NAME}": BOOK for number in (1, 2)}
@@ -390,7 +390,7 @@ def test_a_zip_bomb_costs_its_owner_only(tmp_path, monkeypatch):
     bomb = zipped({"a.ipynb": b"0" * (10**6 + 1)})
     lay(tmp_path / "class", {"alice.zip": bomb, "bob.zip": zipped({"b.ipynb": BOOK})})
     found = remarks(tmp_path / "class")
-    assert found["alice"][0] == [] and "may hold 1 MB in all" in found["alice"][1]
+    assert found["alice"][0] == [] and "may contain 1 MB in all" in found["alice"][1]
     assert found["bob"] == ([BOOK], "")
 
 
@@ -400,7 +400,7 @@ def test_a_zip_in_a_zip_without_end_comes_to_an_end(tmp_path):
         inner = zipped({"next.zip": inner})
     lay(tmp_path / "class", {"alice.zip": inner, f"bob/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
-    assert found["alice"][0] == [] and "too deep" in found["alice"][1]
+    assert found["alice"][0] == [] and "too many nested" in found["alice"][1]
 
 
 def test_folders_in_folders_without_end_come_to_an_end(tmp_path):
@@ -449,7 +449,7 @@ def test_an_empty_folder_and_an_archive_of_another_kind_are_students_too(tmp_pat
     lay(tmp_path / "class", {f"bob/{'long ' * 40}work.rar": b"Rar!", f"carol/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
     assert "No notebook was found" in found["alice"][1]
-    assert "long work.rar is an archive that is not read here: only zip is" in found["bob"][1]
+    assert "long work.rar is not a zip, the only kind of archive that is read here" in found["bob"][1]
     assert len(found["bob"][1]) < 300, "of a name that is too long the end is shown"
 
 

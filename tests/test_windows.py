@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(system, more, monkeypatch
     monkeypatch.setattr(__main__, "os", SimpleNamespace(name=system))
     with pytest.raises(SystemExit) as end:
         __main__.run([])
-    assert str(end.value) == f"README.md: Access is denied. {more}Once that is put right, run the same command again."
+    assert str(end.value) == f"README.md: Access is denied. {more}Fix this and run the same command again."
 
 
 def test_another_error_of_the_system_keeps_its_traceback(monkeypatch):
@@ -110,7 +110,7 @@ def test_a_site_that_is_open_stays_whole(tmp_path, monkeypatch):
     [
         (IN_USE, "in use: close JupyterLab, and run the same command again.$"),
         (IN_USE.replace("5]", "32]"), "in use: close JupyterLab"),
-        (PIPS_HINT, "Windows takes no paths as long as those in .* run the same command again.$"),
+        (PIPS_HINT, "The paths in .* are too long for Windows.* run the same command again.$"),
     ],
 )
 def test_what_pip_complains_of_on_windows_is_one_sentence(complaints, words, monkeypatch):

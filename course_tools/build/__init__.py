@@ -1,4 +1,4 @@
-"""From the chapters' sources to the notebooks that people open, and the links that lead to them.
+"""From the chapters' sources to the notebooks that people open.
 
-What may come in: what makes or stores a notebook. Not: what a learner's notebook calls when it runs.
+What may come in: code that makes or stores a notebook. Not: code that a learner's notebook calls.
 """

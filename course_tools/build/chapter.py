@@ -3,13 +3,13 @@
 The source is `solutions/NN_topic.py` in jupytext's percent format. Five marks in it matter here:
 
 * `# %% name="some-name"` names a cell. The name becomes the cell's id, so it survives edits.
-* `# %% name="some-picture" shows="..."` says what the picture of a cell shows, for those who cannot see it.
-* `### BEGIN SOLUTION` to `### END SOLUTION` is what the learner's notebook replaces by `...`.
-* `# %% [markdown] tags=["solution"]` explains a solution; the learner's notebook leaves it out.
-* `# %% name="some-name" tags=["answers-Q1.2"]`: what this cell shows answers question Q1.2 above it. A learner's copy
-  comes without its outputs (`repository.learners_copy`); the notebooks stored here keep them.
+* `# %% name="some-picture" shows="..."` describes a cell's picture, for those who cannot see it.
+* `### BEGIN SOLUTION` to `### END SOLUTION` is replaced by `...` in the learner's notebook.
+* `# %% [markdown] tags=["solution"]` explains a solution; the learner's notebook omits it.
+* `# %% name="some-name" tags=["answers-Q1.2"]` marks a cell whose output answers question Q1.2 above it. Learners'
+  copies omit that output (`repository.learners_copy`); the notebooks stored here keep it.
 
-The learner's notebook also leaves out nbgrader's hidden tests, and the answers to questions.
+The learner's notebook also omits nbgrader's hidden tests and the answers to questions.
 """
 
 import copy
@@ -40,9 +40,9 @@ METADATA = {
 def notebooks(source: Path, address: str):
     """The chapter's notebooks, without outputs: {path: notebook} with the solved one first.
 
-    Ends the program with one sentence when the source has a mistake in its marks.
+    Ends the program with one sentence if the source has a mistake in its marks.
     """
-    text = links.stamp_source(source.read_text(encoding="utf-8"), source.stem, "")  # what setting an address leaves
+    text = links.stamp_source(source.read_text(encoding="utf-8"), source.stem, "")  # without an address
     solved = jupytext.reads(text, fmt="py:percent")
     course = solved.metadata.pop("course", None) or {}
     if set(course) != {"summary"}:
@@ -74,17 +74,17 @@ def name_cells(notebook):
     for cell in notebook.cells:
         cell.id = cell.metadata.get("name") or hashlib.sha256(cell.source.encode()).hexdigest()[:12]
         if not CELL_NAME.fullmatch(cell.id):
-            raise SystemExit(f"The cell's name {cell.id!r} may hold only small letters, digits and dashes.")
+            raise SystemExit(f"The cell's name {cell.id!r} may contain only small letters, digits and dashes.")
         if cell.id in taken:
             first_words = cell.source.strip()[:60]
-            raise SystemExit(f"Two cells have the name or the text of {cell.id!r}: change one, {first_words!r}.")
+            raise SystemExit(f"Two cells share the name or the text of {cell.id!r}: change one, {first_words!r}.")
         taken.add(cell.id)
 
 
 def mark_for_nbgrader(notebook):
-    """Give the cells of exercises and of their checks the metadata by which nbgrader knows them.
+    """Give the cells of exercises and of their checks the metadata that nbgrader needs.
 
-    Points are taken from the words; a test compares them with the exercise's, which takes torch to read.
+    Points are taken from the text; a test compares them with the exercise's, whose import needs torch.
     """
     points = dict(HEADING.findall("\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")))
     for cell in notebook.cells:
@@ -96,7 +96,7 @@ def mark_for_nbgrader(notebook):
         marks |= {"grade": graded, "solution": not graded, "locked": graded}
         if graded and number not in points:
             raise SystemExit(
-                f"Cell {cell.id!r} needs words that begin `### Exercise {number} · ...`, then `2 points · ...`."
+                f"Cell {cell.id!r} needs text that begins with `### Exercise {number} · ...`, then `2 points · ...`."
             )
         if graded:
             marks["points"] = int(points[number])
@@ -110,5 +110,5 @@ def learners_notebook(solved):
     for cell in notebook.cells:
         cell.source = ANSWER_CALL.sub(r'\1"?")', HIDDEN_TESTS.sub("", SOLUTION.sub(r"\1...", cell.source)))
         if re.search("(BEGIN|END) (SOLUTION|HIDDEN)", cell.source):
-            raise SystemExit(f"Cell {cell.id!r} has a mark without its partner.")
+            raise SystemExit(f"Cell {cell.id!r} has a solution mark without its partner.")
     return notebook

@@ -1,4 +1,4 @@
-"""Where Chromium is, or a browser made of it: Playwright's own, or one that is installed as usual."""
+"""Finds Chromium or a browser based on it: Playwright's own, or an installed one."""
 
 import os
 import re
@@ -9,12 +9,12 @@ from pathlib import Path
 from course_tools.repository import ROOT
 
 COMMANDS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge"]
-PLAYWRIGHT_BROWSERS = {  # where `playwright install chromium` puts them, by system; it keeps older ones
+PLAYWRIGHT_BROWSERS = {  # where `playwright install chromium` puts browsers, by system; it keeps older ones
     "darwin": ("~/Library/Caches", "chrome-mac*/*.app/Contents/MacOS/*"),
     "linux": ("~/.cache", "chrome-linux*/chrome"),
     "win32": ("$LOCALAPPDATA", "chrome-win*/chrome.exe"),
 }
-INSTALLED_BROWSERS = {  # where an installer of Chrome, Chromium or Edge puts a program that no command starts
+INSTALLED_BROWSERS = {  # where installers of Chrome, Chromium or Edge put a program without a command
     "darwin": [
         f"{folder}/{name}.app/Contents/MacOS/{name}"
         for name in ("Google Chrome", "Chromium", "Microsoft Edge")
@@ -34,13 +34,13 @@ INSTALLED_BROWSERS = {  # where an installer of Chrome, Chromium or Edge puts a 
 
 
 def install_command():
-    """The command that brings one, for a terminal in the repository's root."""
+    """The command that installs a browser, for a terminal in the repository's root."""
     python = Path(sys.executable)
     return f"{python.relative_to(ROOT) if python.is_relative_to(ROOT) else python} -m playwright install chromium"
 
 
 def find_browser():
-    """The path of a browser that Playwright can drive, or None. Its own comes first: somebody installed it for that."""
+    """The path of a browser that Playwright can drive, or None. Its own comes first, as it was installed for this."""
     commands = filter(None, map(shutil.which, COMMANDS))
     found = [*playwright_browsers(), *commands, *installed_browsers()]
     return next((str(path) for path in found if os.path.isfile(path)), None)
@@ -57,10 +57,10 @@ def playwright_browsers():
 
 
 def installed_browsers():
-    """Where this system's installers would have put one."""
+    """The paths where this system's installers would have put a browser."""
     return list(map(expanded, INSTALLED_BROWSERS.get(sys.platform, [])))
 
 
 def expanded(place):
-    """A path in which ~ and variables of the environment stand."""
+    """A path with ~ and environment variables expanded."""
     return Path(os.path.expandvars(os.path.expanduser(place)))

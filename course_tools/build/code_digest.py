@@ -1,4 +1,4 @@
-"""What a notebook's outputs come from, as one digest: while it stays the same, nothing runs. Standard library only."""
+"""A digest of everything behind a notebook's outputs: while it is unchanged, nothing runs. Standard library only."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The README's moving picture: the first figure of the site, one of whose sliders goes to an answer."""
+"""The README's moving picture: the site's first figure, with a slider moving to an answer."""
 
 import hashlib
 import io
@@ -13,24 +13,24 @@ from course_utils import files, play
 
 PICTURE = ROOT / ".github" / "make_it_find_the_mouse.gif"
 SLIDER, FIRST_VALUE, STEP, FRAMES = "number1", 1.5, -0.3, 21  # "hunts"
-SHOWN, FIRST, LAST = 150, 800, 900  # milliseconds of a frame, and of the first and last: within 5 seconds, played once
+SHOWN, FIRST, LAST = 150, 800, 900  # milliseconds per frame, and for the first and last; under 5 seconds in all
 SCREEN = {"viewport": {"width": 700, "height": 400}, "reduced_motion": "reduce"}
 
 
 def update():
-    """Draw the picture anew if it shows another figure than the one of today."""
+    """Redraw the picture if the figure has changed since."""
     figure = play.landing_figure().html()
     if not PICTURE.exists() or digest_of(figure) not in PICTURE.read_bytes():
         files.replace(PICTURE, as_gif(frames(figure), digest_of(figure)))
 
 
 def digest_of(figure):
-    """What the picture holds to tell which figure it shows."""
+    """The remark in the picture that identifies its figure."""
     return hashlib.sha256(figure.encode()).hexdigest().encode()
 
 
 def frames(figure):
-    """Pictures of the figure on its way to an answer."""
+    """Pictures of the figure as it moves to an answer."""
     if not CHROMIUM:
         sys.exit(f"Chromium draws the README's picture; to get it: {chromium.install_command()}")
     from playwright.sync_api import sync_playwright  # only a build needs it
@@ -45,7 +45,7 @@ def frames(figure):
 
 
 def as_gif(pictures, remark):
-    """Pictures one after the other as a GIF that plays once, with a remark in it."""
+    """Pictures in order as a GIF that plays once, with a remark in it."""
     first, *others = [each.quantize(32, dither=Image.Dither.NONE) for each in pictures]
     durations = [FIRST, *[SHOWN] * (len(others) - 1), LAST]
     buffer = io.BytesIO()

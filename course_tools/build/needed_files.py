@@ -1,6 +1,6 @@
-"""Which files of the repository a piece of Python needs, as far as its text says. Standard library only.
+"""The repository's files that a piece of Python needs, judging by its text. Standard library only.
 
-A name counts wherever it stands, in a text that another process runs, too: better a file too many than one forgotten.
+A name counts wherever it occurs, even in a string that another process runs: an extra file is better than none.
 """
 
 import functools
@@ -40,7 +40,7 @@ def files_named_in_file(file):
 def files_of_module(name):
     """The files of a module `a.b.c`, a script and a table of its name beside it included, and those of `a.b` and `a`.
 
-    What is no module, such as a function, has none.
+    Names that are no modules, such as functions, have none.
     """
     parts = name.split(".")
     places = [ROOT.joinpath(*parts[: length + 1]) for length in range(len(parts))]

@@ -1,8 +1,8 @@
 """Make notebooks from their sources, run those whose code changed, store them.
 
-While its code and all behind it stay the same, a notebook keeps its outputs: a changed sentence runs nothing.
-Nothing outside notebooks/, solutions/ and the generated links is written; a chapter that fails to run leaves its stored
-notebooks as they were.
+A notebook keeps its outputs while its code and everything behind it are unchanged: a changed sentence runs nothing.
+Nothing is written outside notebooks/, solutions/ and the generated links. If a chapter fails to run, its stored
+notebooks are not changed.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ CELL_TIMEOUT = 300  # seconds; no cell of the course comes near it
 
 
 def build(chosen):
-    """Build these sources' chapters, then the pages that link to them. Ends the program when a chapter does not run."""
-    os.environ["COURSE_PROGRESS"] = ""  # what a notebook shows depends on no earlier run
+    """Build these sources' chapters, then the pages that link to them. Ends the program if a chapter does not run."""
+    os.environ["COURSE_PROGRESS"] = ""  # so that outputs do not depend on earlier runs
     for source in chosen:
         made = chapter.notebooks(source, repository.address())
         for path, notebook in made.items():
@@ -33,7 +33,7 @@ def build(chosen):
             else:
                 print(f"running {repository.relative(path)} ...", flush=True)
                 execute(notebook, path)
-        for path, notebook in made.items():  # both run: only now are they stored
+        for path, notebook in made.items():  # they are stored only if both run
             add_alt_texts(notebook)
             notebook.metadata.source["outputs"] = outputs_digest(notebook)
             files.replace(path, nbformat.writes(notebook).encode() + b"\n")
@@ -42,7 +42,7 @@ def build(chosen):
 
 
 def reuse_outputs(notebook, path):
-    """Give a notebook the outputs stored at its place, if they are those of the same code; says whether they are."""
+    """Give a notebook its stored outputs if they are from the same code. Returns whether they are."""
     if not path.exists():
         return False
     stored = nbformat.read(path, as_version=4)
@@ -58,7 +58,7 @@ def reuse_outputs(notebook, path):
 
 
 def execute(notebook, path: Path):
-    """Run a notebook in its own folder, in place, and leave out what differs from run to run."""
+    """Run a notebook in its own folder, in place, and remove what differs from run to run."""
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
@@ -71,7 +71,9 @@ def execute(notebook, path: Path):
     try:
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        sys.exit(f"{error}\n{repository.relative(path)} does not run. Its chapter stays stored as it was.")
+        sys.exit(
+            f"{error}\n{repository.relative(path)} does not run, so the chapter's stored notebooks were not changed."
+        )
     still_pictures.remove_widgets(notebook)
     still_pictures.add_still_pictures(notebook)
     still_pictures.shrink_drawings(notebook)
@@ -79,11 +81,11 @@ def execute(notebook, path: Path):
 
 
 def add_alt_texts(notebook):
-    """Give every picture the words that its cell has for it, in place.
+    """Give every picture its cell's description, in place.
 
-    The site reads them aloud. JupyterLab 4 does not: it makes a picture without them, whatever the metadata. An `<img>`
-    with `alt` in HTML it would keep. But a run knows no words of its cell, and viewers take HTML before a picture: one
-    that removes pictures given as data would show none. So a picture's message also stands below it, in words.
+    The site uses it as alt text. JupyterLab 4 ignores this metadata. It would keep an `<img>` with `alt` in HTML, but a
+    running cell does not know its description, and viewers prefer HTML to a picture: one that removes pictures given
+    as data would show none. So the text below a picture also states its message.
     """
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -92,6 +94,6 @@ def add_alt_texts(notebook):
 
 
 def outputs_digest(notebook):
-    """What identifies a notebook's stored outputs: a digit changed by hand does not go unnoticed."""
+    """A digest of a notebook's stored outputs, which shows any change by hand."""
     outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()

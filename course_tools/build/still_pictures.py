@@ -1,4 +1,4 @@
-"""The pictures of a stored notebook: one in every live figure, for viewers that run no script, drawn by Chromium."""
+"""The pictures in a stored notebook: Chromium draws one for every live figure, for viewers that run no scripts."""
 
 import base64
 import html
@@ -14,13 +14,13 @@ CHROMIUM = chromium.find_browser()
 CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FIGURE_ROOT = re.compile(r'(?<=<div class="course-figure" data-figure=")(\w+)">')
 STILL_PICTURE = re.compile(r'<figure class="still">.*?</figure>', re.DOTALL)
-PIXEL_RATIO = 1.5  # picture pixels for a CSS pixel
+PIXEL_RATIO = 1.5  # picture pixels per CSS pixel
 SCREEN = {"viewport": {"width": 760, "height": 1000}, "device_scale_factor": PIXEL_RATIO, "reduced_motion": "reduce"}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def add_still_pictures(notebook):
-    """Put a still into every live figure of a notebook that was run, in place."""
+    """Put a still picture into every live figure of an executed notebook, in place."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     figures = [output.data for output in outputs if FIGURE_ROOT.search(output.get("data", {}).get("text/html", ""))]
     if not figures:
@@ -66,7 +66,7 @@ def small_png(image):
 
 
 def shrink_drawings(notebook):
-    """Store the drawings of a notebook that was run with 256 colours, in place: a third of the bytes."""
+    """Reduce the drawings of an executed notebook to 256 colours, in place: a third of the bytes."""
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
@@ -75,7 +75,7 @@ def shrink_drawings(notebook):
 
 
 def remove_widgets(notebook):
-    """Take the references to widgets out of a notebook, in place: no kernel answers them later."""
+    """Remove the references to widgets from a notebook, in place, as no kernel will serve them."""
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if WIDGET_VIEW not in output.get("data", {})]

@@ -1,4 +1,4 @@
-"""A step that pip takes when it builds the wheel: of the chapters' sources it packs what `solution` and checks read."""
+"""A step in building the wheel: it packs the parts of the chapters' sources that `solution` and checks read."""
 
 import re
 import tempfile
@@ -6,15 +6,15 @@ from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# how such a cell begins
+# the first line of such a cell
 NEEDED = re.compile(r'# %% (name="(imports|exercise-)|\[markdown\] tags=\["solution"\])')
 
 
 class PackWorkedAnswers(BuildHookInterface):
-    """Puts the cells that are needed of each chapter into the wheel, under course_utils/solutions/."""
+    """Puts each chapter's needed cells into the wheel, under course_utils/solutions/."""
 
     def initialize(self, version, build_data):
-        """Cut the sources before the wheel is packed."""
+        """Extract these cells before the wheel is packed."""
         self.folder = tempfile.TemporaryDirectory()
         for source in Path(self.root, "solutions").glob("[0-9]*.py"):
             if cells := needed_cells(source.read_text(encoding="utf-8")):
@@ -23,7 +23,7 @@ class PackWorkedAnswers(BuildHookInterface):
                 build_data["force_include"][str(short)] = f"course_utils/solutions/{source.name}"
 
     def finalize(self, version, build_data, artifact_path):
-        """Remove what was cut."""
+        """Remove the extracted files."""
         self.folder.cleanup()
 
 

@@ -1,10 +1,10 @@
 """From a bare Python to running tools: a file for each command, and the environment that they need.
 
-What may come in: the standard library, and the rest only once the environment is there. Not: the work itself.
+What may come in: the standard library, and other packages once the environment is there. Not: the work itself.
 """
 
 import sys
 
-# Whatever reads a notebook loads jsonschema, which compiles a grammar of international addresses: 1.4 s a process.
-# Without the grammar it leaves them unchecked, and no notebook holds one.
+# Reading a notebook loads jsonschema, which compiles a grammar of international addresses: 1.4 s a process.
+# Without the grammar it leaves them unchecked, and no notebook has one.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

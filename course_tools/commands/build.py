@@ -14,9 +14,9 @@ def main(arguments):
     chosen = [source for source in repository.sources() if not wanted or source.name[:2] in wanted]
     unknown = wanted - {source.name[:2] for source in chosen}
     if unknown:
-        sys.exit(f"There is no chapter {', '.join(sorted(unknown))} in solutions/. usage: build [NUMBER ...]")
+        sys.exit(f"solutions/ has no chapter {', '.join(sorted(unknown))}. usage: build [NUMBER ...]")
     # with the tests' packages, so that no chapter installs any while its outputs are being stored
     environment.run_with_environment("build", arguments, "tests/requirements.txt")
-    from course_tools.build.notebooks import build  # only now is there all that it needs
+    from course_tools.build.notebooks import build  # only now are all packages there
 
     build(chosen)

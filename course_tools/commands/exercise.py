@@ -1,8 +1,8 @@
 """python3 -m course_tools exercise new | test | build FOLDER: exercises of your own, in a folder beside your downloads.
 
-new FOLDER                writes an example into the folder, to be changed
-new FOLDER --seed TEXT    writes six exercises, one from each family of problems, drawn from the text
-test FOLDER               says of each exercise what does not hold: oracle, right and wrong answers, under several seeds
+new FOLDER                writes an example into the folder for you to change
+new FOLDER --seed TEXT    writes six exercises, one from each family of problems; the text decides which
+test FOLDER               tests each exercise's oracle, right answers and wrong answers, under several seeds
 build FOLDER              makes FOLDER/own_exercises.ipynb, to hand out
 """
 
@@ -14,15 +14,15 @@ from course_utils import files
 
 USAGE = "usage: python3 -m course_tools exercise new | test | build FOLDER, or exercise new FOLDER --seed TEXT"
 NO_SECRET = (
-    "Everybody who has this course and finds the seed can draw the same problems, with their answers; there are few "
-    "enough to try them all. What you change or write yourself nobody has."
+    "Anybody who has this course and the seed can draw the same problems, with their answers, and there are few enough "
+    "to try them all. Only what you change or write yourself is new to everyone."
 )
 EXAMPLE = "nearest_tokens.py"
 NOTEBOOK = "own_exercises.ipynb"
 
 
 def main(arguments):
-    """Do what is asked, or end with a sentence that says why not."""
+    """Run the subcommand, or end with a sentence that says why not."""
     match arguments:
         case ["new" | "test" | "build" as what, folder]:
             seed = None
@@ -45,7 +45,7 @@ def main(arguments):
         return
     found = own_exercises.exercises_of(own_exercises.files_in(folder))
     if not found:
-        sys.exit(f"{folder} holds no exercise: `exercise new {folder}` writes one.")
+        sys.exit(f"{folder} contains no exercise: `exercise new {folder}` writes one.")
     if what == "build":
         files.replace(folder / NOTEBOOK, own_notebook.notebook(found.values()))
         print(f"{folder / NOTEBOOK} is ready to hand out.")
@@ -55,14 +55,14 @@ def main(arguments):
         print(f"{exercise.id} {exercise.name}: {sentence}")
     if wrong:
         sys.exit(1)
-    print(f"{len(found)} {'exercise holds' if len(found) == 1 else 'exercises hold'}: {', '.join(found)}.")
+    print(f"{len(found)} {'exercise passes' if len(found) == 1 else 'exercises pass'}: {', '.join(found)}.")
 
 
 def write_new(folder, texts):
-    """Write files {name: text} into a folder. Ends the program where one of them is there already."""
+    """Write files {name: text} into a folder. Ends the program if one of them already exists."""
     for name in texts:
         if (folder / name).exists():
-            sys.exit(f"{folder / name} is there already: rename it first.")
+            sys.exit(f"{folder / name} already exists: rename it first.")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         files.replace(folder / name, text.encode())

@@ -1,4 +1,4 @@
-"""JupyterLab that says where it can be reached, in one line, and refuses options that it does not know.
+"""JupyterLab that prints its address in one line and refuses unknown options.
 
 `lab` runs it with the Python of the course's environment: python -m course_tools.commands.jupyter_server OPTIONS.
 """
@@ -19,7 +19,7 @@ class Server(ServerApp):
     def start_app(self):
         """Print the address, then start."""
         print(f"\n{self.display_url.split()[0]}\n\nControl-C ends JupyterLab. Your work is in work/.", flush=True)
-        self.identity_provider.token_generated = False  # or it would be told once more, in six lines
+        self.identity_provider.token_generated = False  # or it would be printed again, in six lines
         super().start_app()
 
 
@@ -30,7 +30,7 @@ class Lab(LabApp):
 
 
 def known_options():
-    """The names of all options, as they are written behind the dashes."""
+    """The names of all options, as written after the dashes."""
     classes = {base for owner in (Lab, Server, *Lab.classes, *Server.classes) for base in owner.__mro__}
     traits = {
         f"{owner.__name__}.{name}"
@@ -42,11 +42,11 @@ def known_options():
 
 
 def main(arguments):
-    """Become JupyterLab, or end with a sentence on an option that there is not."""
+    """Become JupyterLab, or end with a sentence on an unknown option."""
     written = [argument.lstrip("-").partition("=")[0] for argument in arguments if argument.startswith("-")]
     if unknown := [name for name in written if {name, name.replace("_", "-")}.isdisjoint(known_options())]:
-        sys.exit(f"JupyterLab has no option --{unknown[0]}. `lab --help-all` lists those that it has.")
-    if not PORT_OPTIONS.isdisjoint(written):  # who names one expects it there: fail where it is taken
+        sys.exit(f"JupyterLab has no option --{unknown[0]}. `lab --help-all` lists all options.")
+    if not PORT_OPTIONS.isdisjoint(written):  # whoever names a port expects that one: fail if it is taken
         os.environ.setdefault("JUPYTER_PORT_RETRIES", "0")
     Lab.launch_instance(arguments)
 

@@ -1,7 +1,7 @@
 """python3 -m course_tools lab: open JupyterLab on the learner's own copy of the chapters.
 
-`--verbose` shows all that pip and JupyterLab say. Everything else after `lab` goes to JupyterLab as it is:
-`--no-browser`, `--port 9000`, ... `--help-all` lists what it takes.
+`--verbose` shows all output of pip and JupyterLab. All other options go to JupyterLab unchanged:
+`--no-browser`, `--port 9000`, ... `--help-all` lists them.
 """
 
 import itertools
@@ -15,11 +15,11 @@ from course_tools.repository import ROOT
 from course_utils import files
 
 WORK = ROOT / "work"
-FOR_ASSISTANTS = "AGENTS.md"  # in notebooks/: what an AI assistant that helps a learner is told
-HOME_IN_CLONE = ROOT / ".home"  # git ignores it: there are keys in it
+FOR_ASSISTANTS = "AGENTS.md"  # in notebooks/: instructions for an AI assistant that helps a learner
+HOME_IN_CLONE = ROOT / ".home"  # git ignores it, since it has keys
 SERVER_MODULE = "course_tools.commands.jupyter_server"
 ANSWERED_BY_JUPYTER = {"--help-all", "--version"}  # answered by JupyterLab without starting
-# only what a learner can act on, and no question about Jupyter's news
+# only messages that a learner can act on, and no question about Jupyter's news
 QUIET_OPTIONS = ["--Application.log_level=ERROR", "--LabApp.news_url=None"]
 
 
@@ -34,7 +34,10 @@ def main(arguments):
     first, *_ = names = copy_chapters()
     put_missing(FOR_ASSISTANTS, (ROOT / "notebooks" / FOR_ASSISTANTS).read_bytes())
     if newer := copy_newer(names):
-        print(f"Newer in the course: {', '.join(newer)}. Beside yours, which stay: {', '.join(newer.values())}.")
+        print(
+            f"The course has newer versions of {', '.join(newer)}. Yours are unchanged; "
+            f"the new ones are {', '.join(newer.values())}."
+        )
     print("Starting JupyterLab ...", flush=True)
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -47,11 +50,11 @@ def main(arguments):
 
 
 def choose_home():
-    """Where the home folder cannot be written, take one in the clone: Jupyter does not start without."""
+    """If the home folder is not writable, use one in the clone: Jupyter does not start without."""
     own = os.path.expanduser("~")
     if os.name == "nt" or os.access(own, os.W_OK | os.X_OK):  # Windows keeps what Jupyter writes elsewhere
         return
-    print(f"Your home folder {own} cannot be written: JupyterLab keeps its files in {HOME_IN_CLONE}.", flush=True)
+    print(f"Your home folder {own} is not writable, so JupyterLab keeps its files in {HOME_IN_CLONE}.", flush=True)
     HOME_IN_CLONE.mkdir(mode=0o700, exist_ok=True)
     os.environ["HOME"] = str(HOME_IN_CLONE)
 
@@ -60,22 +63,22 @@ def trust_untouched_copies(python):
     """Let Jupyter trust the copies that nobody has changed, so that their live figures move before anything is run."""
     pairs = [(copy, path) for path in repository.learners() for copy in copies_of_chapter(path.name)]
     untouched = [str(copy) for copy, original in pairs if copy.read_bytes() == repository.learners_copy(original)]
-    if untouched:  # whoever's signatures cannot be kept runs the cells instead
+    if untouched:  # if signatures cannot be stored, the learner runs the cells instead
         subprocess.run([python, "-m", "nbformat.sign", *untouched], capture_output=True)
 
 
 def copy_chapters():
-    """Put every chapter that is not yet there into work/ and return all names. What is there is never touched."""
+    """Copy every missing chapter to work/ and return all names. Existing files are never changed."""
     originals = repository.learners()
     if not originals:
-        sys.exit("notebooks/ holds no chapter: get it back with `git checkout notebooks`.")
+        sys.exit("notebooks/ contains no chapter: restore it with `git checkout notebooks`.")
     for original in originals:
         put_missing(original.name, repository.learners_copy(original))
     return [original.name for original in originals]
 
 
 def put_missing(name, content):
-    """Write a file into work/, unless something of this name is there."""
+    """Write a file into work/, unless the name is taken."""
     if os.path.lexists(WORK / name):
         return
     try:
@@ -88,7 +91,7 @@ def put_missing(name, content):
 def copy_newer(names):
     """{notebook: name of the newer version beside it} for a learner's notebooks that were made from an older source.
 
-    What a notebook was made from stands in its metadata; where that is lost, nothing can be said of it.
+    A notebook's metadata says what it was made from; notebooks without it are left out.
     """
     newer = {}
     for name in names:
@@ -102,7 +105,7 @@ def copy_newer(names):
 
 
 def put_beside(original):
-    """Copy a notebook to work/ under a name of its own, since a learner may have written into older ones. Its name."""
+    """Copy a notebook to work/ under a new name, since the learner may have edited older copies. Returns the name."""
     names = (f"{original.stem}.v{number}.ipynb" for number in itertools.count(2))
     name = next(name for name in names if not os.path.lexists(WORK / name))
     put_missing(name, repository.learners_copy(original))

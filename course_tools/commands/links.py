@@ -1,6 +1,6 @@
-"""python3 -m course_tools links [OWNER/REPO]: set the repository's address wherever it stands.
+"""python3 -m course_tools links [OWNER/REPO]: set the repository's address wherever it occurs.
 
-Without a name it takes the git remote's. Needs nothing but Python.
+Without a name, it uses the git remote. It needs only Python.
 """
 
 import re
@@ -20,7 +20,7 @@ def main(arguments):
         sys.exit("usage: python3 -m course_tools links [OWNER/REPO]")
     name = arguments[0] if arguments else remote_address()
     if not ADDRESS.fullmatch(name):
-        sys.exit(f"{name!r} is not an address: it should read OWNER/REPO, as on GitHub.")
+        sys.exit(f"{name!r} is not an address: write OWNER/REPO, as on GitHub.")
     links.set_everywhere(name)
     print(f"Every link now leads to https://github.com/{name}")
 

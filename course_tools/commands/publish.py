@@ -2,7 +2,7 @@
 
 FOLDER gets `course/`, a copy that knows the repository's address and installs one exact version; the wheel of that
 version; and `site/`. In the copy, learners' notebooks come without the outputs that answer a question. The address is
-GITHUB_REPOSITORY, or else the one that is set, or the git remote's. What lies on GitHub is not touched: the workflow
+GITHUB_REPOSITORY, or else the one that is set, or the git remote's. Nothing on GitHub is changed: the workflow
 `publish` does that.
 """
 
@@ -30,7 +30,7 @@ def main(arguments):
         sys.exit("usage: python3 -m course_tools publish FOLDER")
     target = Path(arguments[0]).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        sys.exit(f"{target} is there already: name a folder that is empty or not there yet.")
+        sys.exit(f"{target} already exists: name an empty or new folder.")
     name = os.environ.get("GITHUB_REPOSITORY") or repository.address() or links.remote_address()
     python = environment.python_with("course_tools/requirements.txt")
     course, exact = target / "course", version()
@@ -42,14 +42,14 @@ def main(arguments):
     run_command(python, "-m", "course_tools", "site", target / "site", cwd=course)
     for notebook in sorted((course / "notebooks").glob("*.ipynb")):  # now that the site has its pages
         notebook.write_bytes(repository.learners_copy(notebook))
-    for compiled in [*course.rglob("__pycache__")]:  # by these commands; no part of what is committed
+    for compiled in [*course.rglob("__pycache__")]:  # made by these commands, not committed
         shutil.rmtree(compiled)
 
 
 def version():
-    """The version of what is committed: the project's, and how many commits changed what is in a wheel."""
+    """The version of the latest commit: the project's, and the number of commits that changed the wheel."""
     if repository.git("rev-parse", "--is-shallow-repository").strip() == b"true":
-        sys.exit("This clone holds only the newest commits, so the version is unknown: git fetch --unshallow")
+        sys.exit("This clone has only the newest commits, so the version is unknown. Run: git fetch --unshallow")
     count = repository.git("rev-list", "--count", "HEAD", "--", *WHEEL_CONTENT).decode().strip()
     return f"{repository.project()['project']['version']}.post{count}"
 
@@ -63,6 +63,6 @@ def set_values(file, **values):
 
 
 def run_command(*command, cwd=ROOT):
-    """Run a command; ends the program where it fails, after its own words."""
+    """Run a command; ends the program if it fails, after its own output."""
     if subprocess.run(list(map(str, command)), cwd=cwd).returncode:
         sys.exit(f"Nothing can be published: {' '.join(map(str, command[1:]))} failed.")

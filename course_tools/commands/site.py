@@ -1,6 +1,6 @@
-"""python3 -m course_tools site [FOLDER]: make a website of the stored notebooks, in _site/ if no folder is named.
+"""python3 -m course_tools site [FOLDER]: make a website from the stored notebooks, by default in _site/.
 
-Nothing is run, and the site needs no server: open index.html.
+No code is run, and the site needs no server: open index.html.
 """
 
 import signal
@@ -17,7 +17,7 @@ def main(arguments):
         sys.exit("usage: python3 -m course_tools site [FOLDER]")
     target = Path(*arguments or [ROOT / "_site"]).absolute()
     environment.run_with_environment("site", [str(target)], "course_tools/requirements.txt")
-    from course_tools.site.build import build  # only now is there all that it needs
+    from course_tools.site.build import build  # only now are all packages there
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped. The site was not built."))
     build(target)

@@ -1,8 +1,8 @@
-"""python3 -m course_tools test: prove every guarantee of the course, in parallel where there is more than one core.
+"""python3 -m course_tools test: check every guarantee of the course, in parallel if there is more than one core.
 
-Alone it proves each once; `--all` proves it in every other setting, too; `--changed` runs what your edits since the
-last commit can touch; `--matrix` runs other versions of torch and of Python, and odd folders; `--coverage` ends with
-the share of the code's lines that the tests run. All else after `test` goes to pytest as it is: `-k ledger`, `-x`,
+By default, each is checked once. `--all` also checks all other settings; `--changed` runs what your edits since the
+last commit can affect; `--matrix` tests other versions of torch and Python, and odd folders; `--coverage` ends with
+the share of the code's lines that the tests execute. All other options go to pytest unchanged: `-k ledger`, `-x`,
 `tests/test_links.py`, ...
 """
 
@@ -11,14 +11,14 @@ import os
 from course_tools import environment
 from course_tools.repository import ROOT
 
-MODULES = {"--matrix": "tests.support.matrix", "--coverage": "tests.support.covered"}  # in the place of pytest
+MODULES = {"--matrix": "tests.support.matrix", "--coverage": "tests.support.covered"}  # instead of pytest
 
 
 def main(arguments):
     """Choose tests, install what they need, then become pytest."""
     workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait for a limit, a server or a page
     if "--changed" in arguments:
-        from tests.support import choose_tests  # here: what asks for other tests needs none of it
+        from tests.support import choose_tests  # here: only this option needs it
 
         arguments.remove("--changed")
         chosen, few = choose_tests.announce()

@@ -1,6 +1,6 @@
 """The instructor's own files: what counts, and what was decided by hand. Grading only reads them.
 
-Both lie beside the downloads. `assignment.toml` says what counts; `adjustments.csv` has a row for each adjustment.
+Both are beside the downloads. `assignment.toml` says what counts; `adjustments.csv` has a row for each adjustment.
 """
 
 import csv
@@ -24,25 +24,25 @@ POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
 EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
 QUIZ_RESULT = "You answered {:g} of {} questions about your own code; {:g} % of the points count in that proportion."
-NO_PRIVATE_SEED = "No private seed: answers are tried with the course's own numbers, which everybody can look up."
-LATE_PENALTY = "Handed in late: {:g} % of the points are taken off."
+NO_PRIVATE_SEED = "No private seed: answers are tested with the course's own numbers, which anybody can look up."
+LATE_PENALTY = "Handed in late: {:g} % of the points are deducted."
 NEW_ASSIGNMENT = """\
-# What counts in this assignment. grade reads this file if it lies beside the downloads.
+# What counts in this assignment. `grade` reads this file if it is beside the downloads.
 chapters = [{chapters}]
-late_percent = 0 # of the points, taken off where the platform marks a submission as late
-seed = "{seed}" # the numbers that answers are tried with are drawn from it; keep it secret
-feedback = "full" # where an answer goes wrong, and the change that mends it; "place": only where
+late_percent = 0 # percent of the points to deduct where the platform marks a submission as late
+seed = "{seed}" # answers are tested with numbers drawn from this; keep it secret
+feedback = "full" # where an answer goes wrong, and the change that fixes it; "place": only where
 
-[points] # {total} in all; without a line here, an exercise has the course's points
+[points] # {total} in all; an exercise without a line here has the course's points
 {points}
 """
 
 
 @dataclass(frozen=True)
 class Adjustment:
-    """A row of adjustments.csv. exercise: an id, or "" for the whole submission. points: None where nothing is said.
+    """A row of adjustments.csv. exercise: an id, or "" for the whole submission. points: None if not given.
 
-    quiz: how many questions about the student's own code were answered correctly; None where nothing is said.
+    quiz: how many questions about the student's own code were answered correctly; None if not given.
     """
 
     exercise: str
@@ -57,11 +57,11 @@ class Adjustment:
 class Assignment:
     """What counts.
 
-    points: {id: points} where they are not the course's. feedback: "full", or "place", which leaves out the hints on
-    wrong answers. adjustments: {student: [Adjustment]}. shared_names: {what several students may be called: [their
-    keys]}; an adjustment about one of these reaches nobody. quiz_percent: of the points, which count only as far as the
-    questions about the student's own code were answered, quiz_questions of them. seed: of all that is drawn.
-    seed_is_public: whether there can be no private one, since an answer could read it.
+    points: {id: points} where they differ from the course's. feedback: "full", or "place", which omits the hints on
+    wrong answers. adjustments: {student: [Adjustment]}. shared_names: {a name that several students share: [their
+    keys]}; an adjustment with such a name applies to nobody. quiz_percent: the share of the points that counts only in
+    proportion to the right answers to quiz_questions questions about the student's own code. seed: of all random
+    numbers. seed_is_public: whether no private seed is possible, since an answer could read it.
     """
 
     chapters: list[int]
@@ -78,8 +78,8 @@ class Assignment:
     def for_class(self, students, names=None):
         """The same for this class. names: {key of a student: name in a platform's gradebook}.
 
-        A name may be written as people or gradebooks write it, such as "Doe, Jane"; then the rows about it become rows
-        about the key of the student who is called so.
+        A name may be written as people or gradebooks write it, such as "Doe, Jane"; its rows are then moved to the
+        student's key.
         """
         called, said = {}, {}
         for student in students:
@@ -100,12 +100,12 @@ class Assignment:
         return replace(self, adjustments=adjustments, shared_names=shared)
 
     def adjustments_of(self, student):
-        """What was decided about a student, who is written by name, by the name of their files, or by an id."""
+        """The adjustments of a student, who may be named by name, by the name of their files, or by an id."""
         names = names_of_student(student) - self.shared_names.keys()
         return [each for who, rows in self.adjustments.items() if who in names for each in rows]
 
     def asks_for_regrade(self, student):
-        """Whether a student's submission is to be graded even though nothing changed."""
+        """Whether to grade a student's submission although nothing changed."""
         return any(adjustment.regrade for adjustment in self.adjustments_of(student))
 
     def grade_of(self, report):
@@ -131,7 +131,7 @@ class Assignment:
         )
 
     def share_left_by_quiz(self, right):
-        """The share of the points that counts after so many right answers to questions about the student's own code."""
+        """The share of the points that counts after this many right answers about the student's own code."""
         return 1 - self.quiz_percent / 100 * (1 - min(right / self.quiz_questions, 1))
 
     def with_adjustments(self, entry, adjustments):
@@ -148,7 +148,7 @@ class Assignment:
 
 
 def names_of_student(student):
-    """What an instructor may call a student: the name, that of the student's files, or an id."""
+    """The names that an instructor may use for a student: the name, that of the student's files, or an id."""
     return {student.name, student.key, *student.ids, *(id for _, id in student.accounts)}
 
 
@@ -160,7 +160,7 @@ def adjusted(entry, adjustment):
 
 
 def adjustment_in_words(opening, adjustment):
-    """[what a student reads of an adjustment], or [] where it says nothing."""
+    """[the sentence about an adjustment that the student reads], or [] if it has none."""
     if adjustment.points is not None or adjustment.excused:
         return [f"{opening.format(adjustment.points)} {adjustment.comment}".strip()]
     return [f"Your instructor: {adjustment.comment}"] if adjustment.comment else []
@@ -170,37 +170,41 @@ def adjustment_in_words(opening, adjustment):
 
 
 def read_assignment(downloads: Path, chapters, course):
-    """The Assignment beside the downloads. Ends the program with a sentence where something in it makes no sense.
+    """The Assignment beside the downloads. Ends the program with a sentence if something in it makes no sense.
 
-    chapters: those named in the command, or None. course: gives {id of each exercise of the course: its points}; it is
-    asked only where there is something to compare with it.
+    chapters: those named in the command, or None. course: returns {id of each exercise of the course: its points};
+    called only if there is something to compare with it.
     """
     path = downloads.absolute().parent / ASSIGNMENT_FILE
     points_of = course() if path.exists() or path.with_name(ADJUSTMENTS_FILE).exists() else {}
     try:
         rules = tomllib.loads(text_of_file(path)) if path.exists() else {}
     except (ValueError, RecursionError) as error:
-        sys.exit(f"{path} cannot be read: {error}. Correct it, or move it away: --new-assignment writes a new one.")
+        sys.exit(
+            f"{path} cannot be read: {error}. Correct it, or move it away and write a new one with --new-assignment."
+        )
     if problem := problem_in_rules(rules, points_of):
         sys.exit(f"{path}: {problem}.")
     found = Assignment(**rules | {"chapters": rules.get("chapters") or chapters})
     if not found.chapters:
-        sys.exit(f"Say which chapters count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
+        sys.exit(
+            f"Name the chapters that count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it)."
+        )
     if chapters and set(chapters) != set(found.chapters):
-        sys.exit(f"{path} and --chapters name different chapters: change one, or leave out --chapters.")
+        sys.exit(f"{path} and --chapters name different chapters: change one, or omit --chapters.")
     return replace(found, adjustments=read_adjustments(path.with_name(ADJUSTMENTS_FILE), points_of))
 
 
 def text_of_file(path):
-    """What stands in a file of the instructor's. Ends the program with a sentence where it is in another encoding."""
+    """The text of an instructor's file. Ends the program with a sentence if it has another encoding."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        sys.exit(f"{path}: save it as UTF-8.")
+        sys.exit(f"{path}: save this file as UTF-8.")
 
 
 def problem_in_rules(rules, points_of):
-    """What makes no sense in the rules that an assignment.toml holds, of whatever types they are; or None."""
+    """What makes no sense in the rules of an assignment.toml, whatever their types; or None."""
     known = sorted({int(id.partition(".")[0]) for id in points_of})
     chapters, points = rules.get("chapters", []), rules.get("points", {})
     if unknown := [name for name in rules if name not in SETTINGS]:
@@ -208,10 +212,10 @@ def problem_in_rules(rules, points_of):
     if not isinstance(chapters, list) or not all(type(chapter) is int and chapter in known for chapter in chapters):
         return f"chapters: write a list such as [3, 4]; there are exercises in chapters {', '.join(map(str, known))}"
     if not isinstance(points, dict):
-        return 'points: write a line [points] and below it a line per exercise, such as "3.1" = 2'
+        return 'points: write a line [points], and below it one line per exercise, such as "3.1" = 2'
     for id, value in points.items():
         if id not in points_of or not is_number(value, MOST_POINTS):
-            return f'points: {id!r:.60} must be an exercise such as "3.1" (in quotes), with a number from 0 up'
+            return f'points: {id!r:.60} must be an exercise such as "3.1" (in quotes), with a number of at least 0'
     if not is_number(rules.get("late_percent", 0), 100):
         return "late_percent: write a number from 0 to 100"
     if not is_number(rules.get("quiz_percent", 0), 100):
@@ -219,19 +223,19 @@ def problem_in_rules(rules, points_of):
     if type(asked := rules.get("quiz_questions", 5)) is not int or not 1 <= asked <= 20:
         return "quiz_questions: write a whole number from 1 to 20"
     if not isinstance(rules.get("seed", ""), str):
-        return "seed: write any text that nobody can guess, in quotes"
+        return "seed: write, in quotes, a text that nobody can guess"
     if rules.get("feedback", FULL) not in (FULL, PLACE):
         return f'feedback: write "{FULL}" or "{PLACE}"'
     return None
 
 
 def is_number(value, most):
-    """Whether a value of a TOML file is a number from 0 to the highest; true and nan are none."""
+    """Whether a value of a TOML file is a number from 0 to `most`; true and nan are not."""
     return type(value) in (int, float) and 0 <= value <= most
 
 
 def read_adjustments(path, points_of):
-    """{student: [Adjustment]} of adjustments.csv; empty where there is none."""
+    """{student: [Adjustment]} of adjustments.csv; empty without that file."""
     found = {}
     for line, fields in table_rows(path, ADJUSTMENTS_COLUMNS):
         if problem := problem_in_row(fields, points_of):
@@ -241,9 +245,9 @@ def read_adjustments(path, points_of):
 
 
 def table_rows(path, columns):
-    """(number of the line, {column: text}) of each row in a CSV file of the instructor's; none where there is no file.
+    """(number of the line, {column: text}) of each row in an instructor's CSV file; none without the file.
 
-    Ends the program with a sentence where it has other columns, or cannot be read.
+    Ends the program with a sentence if the file has other columns or cannot be read.
     """
     text = text_of_file(path) if path.exists() else ""
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
@@ -252,10 +256,12 @@ def table_rows(path, columns):
         rows.fieldnames = header = [name.strip().casefold() for name in rows.fieldnames or ()]
         if unknown := [name for name in header if name not in columns or header.count(name) > 1]:
             known = ", ".join(columns)
-            sys.exit(f"{path}: column {unknown[0]!r:.60} is unknown or there twice; the columns are {known}.")
+            sys.exit(f"{path}: column {unknown[0]!r:.60} is unknown or occurs twice; the columns are {known}.")
         for row in rows:
             if any(row.pop(None, ())):
-                sys.exit(f"{path}, row {rows.line_num}: too many fields; put text with {delimiter!r} in quotes.")
+                sys.exit(
+                    f"{path}, row {rows.line_num}: too many fields; put text that contains {delimiter!r} in quotes."
+                )
             fields = dict.fromkeys(columns, "") | {name: printable(said.strip()) for name, said in row.items()}
             if any(fields.values()):
                 yield rows.line_num, fields
@@ -266,7 +272,7 @@ def table_rows(path, columns):
 def problem_in_row(fields, points_of):
     """What makes no sense in a row of adjustments.csv, {column: text}; or None."""
     if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
-        return "it needs a student, and an exercise of the course or none"
+        return "it needs a student, and either an exercise of the course or no exercise"
     if fields["points"] and parsed_number(fields["points"]) is None:
         return f"{fields['points']!r:.60} is not a number of points"
     for name in ("excused", "regrade"):
@@ -274,7 +280,7 @@ def problem_in_row(fields, points_of):
             return f"{fields[name]!r:.60} under {name}: write yes or no, or leave it empty"
     right = parsed_number(fields["quiz"])
     if fields["quiz"] and (right is None or right < 0 or fields["exercise"]):
-        return "under quiz, write how many questions were right, in a row without exercise"
+        return "under quiz, write how many answers were right, in a row without an exercise"
     return None
 
 
@@ -291,7 +297,7 @@ def points_of_chapters(chapters, points_of):
 
 
 def write_new(downloads: Path, chapters, points_of):
-    """Write an assignment.toml beside the downloads, where there is none. Gives the sentence to say."""
+    """Write an assignment.toml beside the downloads, unless there is one. Returns the sentence to print."""
     path = downloads.absolute().parent / ASSIGNMENT_FILE
     counted = points_of_chapters(chapters, points_of)
     lines = "\n".join(f'"{id}" = {points}' for id, points in counted.items())
@@ -302,7 +308,5 @@ def write_new(downloads: Path, chapters, points_of):
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        sys.exit(f"{path} is there already: change it by hand.")
-    return (
-        f"{path} says what counts: {sum(counted.values())} points in {len(counted)} exercises. Change it as you like."
-    )
+        sys.exit(f"{path} already exists: change it by hand.")
+    return f"{path} says what counts: {sum(counted.values())} points in {len(counted)} exercises. You can edit it."

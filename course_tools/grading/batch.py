@@ -1,4 +1,4 @@
-"""From submissions to reports: what changed is graded, in parallel; every report is kept as soon as it is there."""
+"""From submissions to reports: changed submissions are graded in parallel, and every report is stored at once."""
 
 import functools
 import hashlib
@@ -15,12 +15,12 @@ from course_tools.grading.sandbox.protection import Unprotected
 def grade_changed(
     submissions, store, executor, limits, done, asks_for_regrade=lambda student: False, seed="", quiz=None, own=()
 ):
-    """Grade what the store does not have yet. Gives {key of a student: why the submission could not be graded}.
+    """Grade what the store does not have yet. Returns {key of a student: why the submission could not be graded}.
 
-    executor: gives, when it is called, a context of (executor of concurrent.futures, tasks to keep in it, what is
-    called with new results, so that all of it knows them). limits: a grading_process.Limits. done: called with each
-    submission that is dealt with and its report, or None. asks_for_regrade: whether a student's submission is graded
-    even though nothing changed. seed: a private one, or "". quiz: the fields of a Task on questions; None for none.
+    executor: called for a context of (executor of concurrent.futures, tasks to keep in it, a function that shares
+    new results with all workers). limits: a grading_process.Limits. done: called with each finished submission and
+    its report, or None. asks_for_regrade: whether a student's submission is graded although nothing changed. seed:
+    a private one, or "". quiz: the fields of a Task on questions; None for none.
     own: the files of the instructor's own exercises.
     Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """
@@ -47,21 +47,21 @@ def grade_changed(
 
 
 def result_of(future, submission, failed):
-    """(the report of a finished task, its new results); (None, {}), with the reason noted, where there is none."""
+    """(the report of a finished task, its new results); (None, {}), with the reason noted, if there is none."""
     try:
         return future.result()
     except Unprotected:
         raise
-    except Exception as error:  # one submission's trouble is not the others'
+    except Exception as error:  # one failed submission does not affect the others
         failed[submission.student.key] = f"{type(error).__name__}: {error}"
         return None, {}
 
 
 def task_for(submission, limits, seed="", quiz=None, own=()):
-    """A submission, read, on its way to whoever grades it. Without a quiz its digest begins that of one with a quiz."""
+    """The Task of a submission. Its digest without a quiz is the beginning of its digest with one."""
     files, remarks = submission.read()
     digest = hashlib.sha256()
-    for text in [submission.student.key, *remarks]:  # what a student is called changes no answer
+    for text in [submission.student.key, *remarks]:  # a student's name changes no answer
         digest.update(text.encode(errors="replace") + b"\0")
     for parts, content in files:
         digest.update(f"{'/'.join(parts)} {len(content)}\0".encode(errors="replace") + content)
@@ -75,7 +75,7 @@ def task_for(submission, limits, seed="", quiz=None, own=()):
 
 @functools.cache
 def course_digest():
-    """What identifies everything that a report depends on, beside the submission."""
+    """What identifies everything that a report depends on, besides the submission."""
     digest = hashlib.sha256(version("torch").encode())
     own = (path for house in repository.HOUSES for path in sorted((repository.ROOT / house).rglob("*")))
     for path in [*own, *repository.sources()]:

@@ -1,4 +1,4 @@
-"""What summary.html says of a class: its points, its hardest exercises, its mistakes, and who writes alike."""
+"""The contents of summary.html: a class's points, hardest exercises, mistakes, and similar answers."""
 
 import statistics
 from collections import Counter
@@ -7,12 +7,12 @@ from course_tools.grading.similar_answers import similar_pairs
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 
 ENOUGH_STUDENTS = 20  # students for a correlation to mean something
-LOW_CORRELATION = 0.15  # correlation below which an exercise does not tell who can do the rest
+LOW_CORRELATION = 0.15  # below this correlation, an exercise does not show who can do the rest
 BARS = 10  # of the distribution, each a tenth of the points
 
 
 class ClassSummary:
-    """What the summary says. graded: [(report, its Grade)] of all students. Who is excused is not counted.
+    """The contents of the summary. graded: [(report, its Grade)] of all students. Excused students are not counted.
 
     students: [(student, points, highest possible points, remarks)]; excused: [(student, remarks)]. published:
     [(student, ids of answers)]. distribution: [(from %, to %, number of students)]. mistakes: how often a class made
@@ -65,12 +65,12 @@ def handed_in_together(one, other):
 
 
 def discrimination(entries):
-    """Whether who gets an exercise gets the rest, too: the correlation of the two; None where it cannot be told."""
+    """The correlation of the points for an exercise with those for the rest; None if it is undefined."""
     if len(entries) < ENOUGH_STUDENTS:
         return None
     try:
         return statistics.correlation([entry.points for entry, _ in entries], [rest for _, rest in entries])
-    except statistics.StatisticsError:  # of all the same
+    except statistics.StatisticsError:  # all values are the same
         return None
 
 

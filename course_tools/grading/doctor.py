@@ -1,4 +1,4 @@
-"""What this machine can do, in seconds: which protection it has, whether grades come out right, and how fast."""
+"""A quick test of this machine: its protection, whether its grades are right, and its speed."""
 
 import itertools
 import re
@@ -11,14 +11,14 @@ from course_tools.grading.sandbox.protection import Protection, protection
 from course_tools.repository import ROOT
 
 CHAPTER = 3
-RESULTS_CAN_BE_FORGED = "So an answer can also change its own result."
+RESULTS_CAN_BE_FORGED = "An answer can therefore also change its own result."
 ROUNDS = 5  # submissions that are timed
 DEFINITION = re.compile(rb'("(?:def|class) [^"\\]*:)\\n')  # the first line of one, in a notebook's JSON
 copy_numbers = itertools.count()
 
 
 def examine(options):
-    """Say what was found, and give the exit status: 1 where this machine cannot grade as it is."""
+    """Print the findings, and return the exit status: 1 if this machine cannot grade."""
     limits = Limits(options.seconds, options.unsandboxed)
     try:
         found = protection(options.unsandboxed)
@@ -34,18 +34,18 @@ def examine(options):
     finally:
         end_all()
     right = total_points(untouched) == 0 and total_points(solved) == sum(entry.result.max_points for entry in solved)
-    words = "as it should be" if right else "which is wrong: grade nothing here"
+    words = "as expected" if right else "which is wrong: grade nothing here"
     print(
         f"A solved chapter gets {total_points(solved)} points and an untouched one {total_points(untouched)}, {words}."
     )
-    print(f"One solved chapter takes about {each:.2f} s, wrong answers more; {options.workers} at once (--workers).")
+    print(f"One solved chapter takes about {each:.2f} s, wrong answers longer; {options.workers} at once (--workers).")
     return 0 if right else 1
 
 
 def graded_copy(folder, limits):
     """The graded exercises of a chapter's notebook from one of the course's folders.
 
-    Each copy has a remark of its own in every answer: one that was seen before is not run again, and takes no time.
+    Each copy has a different comment in every answer, since an answer that was seen before is not run again.
     """
     (path,) = (ROOT / folder).glob(f"{CHAPTER:02}_*.ipynb")
     content = DEFINITION.sub(rb"\1  # copy %d\\n" % next(copy_numbers), path.read_bytes())

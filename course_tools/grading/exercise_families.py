@@ -1,7 +1,7 @@
-"""Six families of problems, from each of which a seed draws one, written out as an exercise of an instructor's own.
+"""Six families of problems. A seed draws one problem from each, written out as an instructor's own exercise.
 
-A family is a file in `families`: the text of an exercise with gaps, and the ways to fill each gap. Another filling is
-another problem, not other numbers of the same one.
+A family is a file in `families`: the text of an exercise with gaps, and the ways to fill each gap. Each filling is a
+different problem, not the same one with other numbers.
 """
 
 import random
@@ -21,7 +21,7 @@ def drawn(seed):
 
 
 def filled(family, draw):
-    """The text of one of a family's exercises. Its wrong answers take another filling of each gap."""
+    """The text of one of a family's exercises. Its wrong answers fill each gap in another way."""
     texts = {}
     for gap, ways in family["gaps"].items():
         for which, way in zip(("", "other_"), draw.sample(ways, 2)):

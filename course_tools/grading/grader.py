@@ -1,6 +1,6 @@
-"""One submission to one report: the unit of work, which runs in any process on any machine that has the course.
+"""Turns one submission into one report: the unit of work, for any process on any machine that has the course.
 
-Here the expected values are known and nothing of a student's is run: that happens in the sandbox.
+The expected values are known here, so no code of a student's runs here: that happens in the sandbox.
 """
 
 import functools
@@ -23,42 +23,42 @@ from course_utils.judging.judge import judge
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
 WORST_TO_BEST = [NOT_ATTEMPTED, NOT_YET, RIGHT]
-IN_SEVERAL_NOTEBOOKS = "{} notebooks hold this exercise; the answer in {} counts."
+IN_SEVERAL_NOTEBOOKS = "{} notebooks contain this exercise; the answer in {} counts."
 IN_TOO_MANY_NOTEBOOKS = (
-    "{} notebooks hold this exercise, with {} different answers. Only the last {} by name were compared, and the best"
-    " of these, in {}, counts. Hand in one notebook to choose yourself."
+    "{} notebooks contain this exercise, with {} different answers. Only the last {} by name were compared, and the"
+    " best of these, in {}, counts. To choose yourself, hand in one notebook."
 )
-MOST_ANSWERS = 3  # different ones to an exercise: copies and old versions cost nobody points, and forty are no lottery
+MOST_ANSWERS = 3  # different ones to an exercise: old versions cost nobody points, but forty guesses do not pay
 DEPENDS_ON_CHANCE = (
-    "Your answer is right in one run and wrong in another, so it depends on chance: on random numbers, the clock, or"
+    "Your answer is right in one run and wrong in another, so it depends on chance: random numbers, the clock, or"
     " uninitialised memory (`torch.empty`)."
 )
 OTHER_SEED = 1
-DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts, or the last that was checked."
+DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition, or the last one checked, counts."
 RIGHT_WITH_HELPERS = (
-    "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
+    "This answer uses {}, which is not right yet. With a right version of that, this answer is right, and that counts."
 )
-DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, so it ran with the chapter's."
+DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, so it ran with the chapter's definition."
 RIGHT_WITH_ALL_CELLS = (
-    "This answer is right when all your cells up to the check run, with any definitions that they need from later"
-    " cells, and that counts."
+    "This answer is right if all your cells up to the check run, with any definitions they need from later cells,"
+    " and that counts."
 )
 MOST_NAMES = 5  # in a remark
 WORD = re.compile(r"\w+")
 DEFINES_OTHER = "Your cell for this exercise does not define `{}`."
-NOT_FOUND = "This exercise was not found in what was handed in."
+NOT_FOUND = "This exercise was not found in the submission."
 NOT_REACHED = "Grading stopped before it reached this exercise."
 SOLUTION_MARKS = {"### BEGIN SOLUTION", "### END SOLUTION"}
 COURSE_CHAPTERS_IGNORED = (
-    "The course's own solved chapters were skipped: {} in all, including {}. If that is your work, hand it in from a"
+    "The course's own solved chapters were skipped: {} in all, including {}. If this is your work, hand it in from a"
     " folder with another name."
 )
 MOST_REMARKS = 10  # on one submission
-FEWEST_PUBLISHED_LINES = 3  # a shorter answer is often the same without a copy
+FEWEST_PUBLISHED_LINES = 3  # shorter answers are often the same without copying
 SHARE_OF_TIME = (
-    4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
+    4  # one answer gets this part of the remaining time, so that answers after many endless ones still get a turn
 )
-MOST_REMEMBERED = 2000  # answers whose results are kept: what many hand in, somebody hands in early
+MOST_REMEMBERED = 2000  # answers whose results are kept; common answers appear early in a class
 remembered_results: dict[
     str, dict
 ] = {}  # {`digest_of_answer` answer: its plain Result}, also from other processes that grade
@@ -66,10 +66,10 @@ remembered_results: dict[
 
 @dataclass
 class Attempt:
-    """What a notebook, by its name, holds for an exercise. lines: of the answer's cell, the student's own; or None.
+    """A notebook's answer to an exercise. lines: the student's own lines in the answer's cell, or None.
 
-    texts: what runs so that the answer is as it was where the student checked it. needed: of these, what it needs.
-    unexplained: (what ran, its replies) of a wrong answer.
+    texts: the code to run to restore the state in which the student checked the answer. needed: the part that the
+    answer needs. unexplained: (the code that ran, its replies) of a wrong answer.
     """
 
     notebook: str
@@ -82,7 +82,7 @@ class Attempt:
 
 
 class SubmissionSandbox:
-    """A sandbox for one submission: no answer may use up the time of the others, and all find its Python files.
+    """A sandbox for one submission: no answer can use up the time of the others, and all can import its Python files.
 
     before_run: called before anything runs.
     """
@@ -91,7 +91,7 @@ class SubmissionSandbox:
         self.sandbox, self.end, self.before_run, self.modules = sandbox, time.monotonic() + seconds, before_run, {}
 
     def run(self, texts, *what, modules=None, **more):
-        """What the sandbox gives, with the student's own Python files that the texts name, beside other modules."""
+        """The sandbox's Outcome, with the student's own Python files that the texts name, and other modules."""
         self.before_run()
         patience = (self.end - time.monotonic()) / SHARE_OF_TIME
         modules = self.modules_named_in("\n".join(texts)) | (modules or {})
@@ -109,19 +109,19 @@ class SubmissionSandbox:
 
 
 class SubmissionGrader:
-    """How far a submission is graded. send: called with a Report, as far as it is, before what may come to no end."""
+    """The grading of one submission. send: called with the Report so far before anything that may not end."""
 
     def __init__(self, task, sandbox, send):
         self.task, self.protection, self.send = task, str(sandbox.protection), send
         self.sandbox = SubmissionSandbox(sandbox, task.seconds, self.send_news)
-        self.has_news = True  # whether more is known than was sent
+        self.has_news = True  # whether there is anything not yet sent
         self.remarks = list(task.remarks)
         self.exercises = exercises_with(task.seed, task.own)
         self.attempts = {id: [] for id in self.exercises}
         self.quiz = []
 
     def grade_all(self):
-        """Grade everything. Points come first, then words."""
+        """Grade everything: first points, then explanations."""
         self.send_news()
         handed = unpack_submission(self.task.files)
         self.sandbox.modules = handed.modules
@@ -150,7 +150,7 @@ class SubmissionGrader:
         self.quiz = own_code.draw(asked, self.task.questions, f"{self.task.seed} {self.task.student.key}")
 
     def send_news(self):
-        """Send what was not sent yet."""
+        """Send the report if there is anything new."""
         if self.has_news:
             self.send(self.report(NOT_REACHED))
         self.has_news = False
@@ -179,10 +179,10 @@ class SubmissionGrader:
                 self.attempts[exercise.id].append(attempt)
                 self.has_news = True
         if not held:
-            self.remarks.append(f"{notebook.name} holds no exercise of the course.")
+            self.remarks.append(f"{notebook.name} contains no exercise of the course.")
 
     def report(self, missing):
-        """The Report as far as it is. missing: what to say of an exercise that is not there."""
+        """The Report so far. missing: the remark on an exercise that is not there."""
         attempts = {id: best_attempt(tried) for id, tried in self.attempts.items() if tried}
         lines = {id: attempt.lines for id, attempt in attempts.items() if attempt.lines is not None}
         remarks = self.remarks[:MOST_REMARKS]
@@ -207,14 +207,14 @@ class SubmissionGrader:
 
 
 def grade_submission(task, sandbox, send):
-    """The Report of a task. send: called with others on the way, each more complete than the one before."""
+    """The Report of a task. send: called with earlier ones, each more complete than the one before."""
     grading = SubmissionGrader(task, sandbox, send)
     grading.grade_all()
     return grading.report(NOT_FOUND)
 
 
 def courses_own(handed):
-    """The names of solved chapters in what was handed in: they have their sources beside them, as in a whole clone."""
+    """The names of solved chapters in a submission that have their sources beside them, as in a whole clone."""
     found = [
         f"/solutions/{source.stem}"
         for source in sources()
@@ -253,9 +253,9 @@ def graded_answer(exercise, notebook, places, earlier, sandbox):
 
 
 def result_with_all_cells(exercise, whole, texts, sandbox):
-    """(Result, remark) of an answer that is right when all the student's own cells ran before; None of another.
+    """(Result, remark) of an answer that is right if all the student's own cells run; None for another answer.
 
-    whole: all that runs then. texts: what ran before, by names alone.
+    whole: all code that then runs. texts: the code selected by names alone, which ran first.
     """
     if list(whole) == texts:
         return None
@@ -264,7 +264,7 @@ def result_with_all_cells(exercise, whole, texts, sandbox):
 
 
 def result_with_helpers(exercise, helpers, texts, sandbox):
-    """(Result, remark) of an answer that is right with right answers to other exercises; None of another."""
+    """(Result, remark) of an answer that is right with right answers to other exercises; None for another answer."""
     helpers = [helper for helper in helpers if helper.name != exercise.name]
     worked = {f"worked_{helper.name}": worked_answer(helper) for helper in helpers}
     if not worked:
@@ -276,10 +276,10 @@ def result_with_helpers(exercise, helpers, texts, sandbox):
 
 
 def remembered_result(exercise, texts, sandbox, again=False, worked=None):
-    """(Result, replies to explain it from) of what these texts answer; the replies only where that is not done yet.
+    """(Result, replies to explain it from) of the answer in these texts; the replies only if not yet explained.
 
-    Many students hand in the same. Time that ran out and the like is nobody else's trouble, and is not kept. What is
-    right runs once more: what is right by chance would be right for all who hand in the same.
+    Many students hand in the same answer, so results are kept, except timeouts and the like. A right answer runs once
+    more: if it were right by chance, it would count for all who hand it in.
 
     again: this is a further try, which is never explained. worked: {name: text} of modules with worked answers.
     """
@@ -303,13 +303,13 @@ def remembered_result(exercise, texts, sandbox, again=False, worked=None):
 
 @functools.cache
 def exercises_with(seed, own):
-    """{id: Exercise} of the course and of an instructor's own files, with the calls that a private seed gives."""
+    """{id: Exercise} of the course and of an instructor's own files, with calls drawn from a private seed."""
     there = EXERCISES | own_exercises.exercises_of(own)
     return {id: private_seed.with_seed(exercise, seed) for id, exercise in there.items()}
 
 
 def prepare():
-    """Work out once what depends on no submission. Processes that are forked from this one share it."""
+    """Compute once whatever depends on no submission. Processes forked from this one share it."""
     for exercise in EXERCISES.values():
         _ = exercise.expected, exercise.reference
         published_lines(exercise)
@@ -318,7 +318,7 @@ def prepare():
 
 @functools.cache
 def handed_out(chapter):
-    """The Notebook of a chapter as it is handed out."""
+    """The original Notebook of a chapter."""
     (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
     return notebook_reading.read_notebook(path.name, path.read_bytes())
 
@@ -330,7 +330,7 @@ def provided_texts():
 
 
 def provided_cells(chapter):
-    """The code cells of a chapter as it is handed out, without those to be filled in."""
+    """The code cells of an original chapter, without those to fill in."""
     if chapter == own_exercises.CHAPTER:
         return []
     return [cell for cell in handed_out(chapter).cells if not cell.exercise]
@@ -338,7 +338,7 @@ def provided_cells(chapter):
 
 @functools.cache
 def provided_lines():
-    """Every line of them, and the marks around a solution, which are nobody's."""
+    """All lines of these cells, and the marks around a solution, which nobody writes."""
     return {" ".join(line.split()) for text in provided_texts() for line in text.split("\n")} | SOLUTION_MARKS
 
 
@@ -355,7 +355,7 @@ def published_lines(exercise):
 
 
 def is_published(exercise, lines):
-    """Whether all that is a student's own in an answer of several lines is the published answer's."""
+    """Whether all of a student's own lines, if there are several, are the published answer's."""
     return len(lines) >= FEWEST_PUBLISHED_LINES and set(lines) == published_lines(exercise)
 
 
@@ -371,36 +371,36 @@ def with_explanation(exercise, texts, replies, result, sandbox):
 
 
 def remember(key, result):
-    """Remember a result, as long as there is room."""
+    """Remember a result if there is room."""
     if len(remembered_results) < MOST_REMEMBERED:
         remembered_results[key] = vars(result)
 
 
 def digest_of_answer(exercise, texts, sandbox, again=False):
-    """What identifies an answer with all that it runs with."""
+    """What identifies an answer and all code that it runs with."""
     modules = sorted(sandbox.modules_named_in("\n".join(texts)).items())
     return hashlib.sha256(repr((exercise.id, exercise.seed, *texts, modules, again)).encode()).hexdigest()
 
 
 class SandboxRunner:
-    """Runs an answer in the sandbox, once more."""
+    """Runs an answer in the sandbox again."""
 
     def __init__(self, exercise, texts, sandbox):
         self.exercise, self.texts, self.sandbox = exercise, texts, sandbox
 
     def reply(self, calls):
-        """What the answer replies to the calls; nothing where it came to no end."""
+        """The answer's replies to the calls; none if it did not end."""
         return self.run(self.texts, calls)
 
     def watch(self, call, text=None):
-        """The steps of one call, as `watched` gives them; none where it came to no end.
+        """The steps of one call, as from `watched`; none if it did not end.
 
-        text: of the answer's cell, where it is not the student's own.
+        text: of the answer's cell, if it is not the student's own.
         """
         return self.run([*self.texts[:-1], text] if text else self.texts, [call], watch=True)
 
     def try_fixes(self, changes, calls):
-        """For each Fix, what the answer with it replies to the calls; nothing where it came to no end."""
+        """For each Fix, the replies of the fixed answer to the calls; none if it did not end."""
         return self.run(self.texts, calls, fixes=changes) if changes else []
 
     def run(self, texts, calls, **more):
@@ -409,17 +409,17 @@ class SandboxRunner:
 
 
 def result_of_outcome(exercise, outcome):
-    """The Result for what came out of the sandbox."""
+    """The Result of an Outcome of the sandbox."""
     if outcome.trouble:
         return plain_result(exercise, NOT_YET, f"Your code {outcome.trouble.rstrip('.')}.")
     result = judge(exercise, outcome.replies)
     if result.status == NOT_ATTEMPTED:
-        return plain_result(exercise, NOT_ATTEMPTED, f"`{exercise.name}` was left as it was handed out.")
+        return plain_result(exercise, NOT_ATTEMPTED, f"`{exercise.name}` is still the original stub.")
     return result
 
 
 def attempt_without_definition(exercise, notebook):
-    """The Attempt where a marked cell does not define what is asked for; None where there is no such cell."""
+    """The Attempt in a marked cell that does not define the required name; None if there is no such cell."""
     for cell in notebook.cells_marked(exercise):
         if cell.problem or cell.statements:
             why = f"Your cell {cell.problem}." if cell.problem else DEFINES_OTHER.format(exercise.name)
@@ -444,7 +444,7 @@ def best_attempt(attempts):
 
 
 def natural_order(name):
-    """What names are sorted by so that `v10` comes after `v9`, and `answer (1)` after `answer`."""
+    """A sort key for names that puts `v10` after `v9`, and `answer (1)` after `answer`."""
     stem = NOTEBOOK.sub("", name).casefold()
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", stem)]
 

@@ -1,4 +1,4 @@
-"""What people read after grading: a table of all exercises, a page a student, a page on the class."""
+"""What people read after grading: a table of all exercises, a page for each student, a page on the class."""
 
 import csv
 import functools
@@ -34,10 +34,10 @@ SPREADSHEET_FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@＝＋－＠]
 
 
 class GradesAndPages:
-    """What is written of a class, as far as it is graded, once it is closed.
+    """The tables and pages about a class, so far as it is graded, written by `close`.
 
-    store: of the reports, in the folder to write to. preview: write nothing. names: {key: what a platform's gradebook
-    calls a student}, to head the page with.
+    store: the ReportStore in the folder to write to. preview: write nothing. names: {key: a student's name in a
+    platform's gradebook}, for the page's heading.
     """
 
     def __init__(self, store, assignment, preview=False, names=None):
@@ -49,7 +49,7 @@ class GradesAndPages:
         self.graded[report.student.key] = report, self.assignment.grade_of(report)
 
     def page(self, key):
-        """Where a student's page lies."""
+        """The path of a student's page."""
         return self.out / files.on_disk(STUDENT_PAGE.format(key))
 
     @property
@@ -71,7 +71,7 @@ class GradesAndPages:
             return
         graded = [self.graded[key] for key in sorted(self.graded)]
         (self.out / "feedback").mkdir(exist_ok=True)
-        for report, grade in graded:  # first, so that whoever is in the tables has a page, wherever this ends
+        for report, grade in graded:  # first, so that everybody in the tables has a page even if this is interrupted
             name = self.names.get(report.student.key, report.student.name)
             page = template("student_page.html").render(name=name, report=report, grade=grade)
             files.replace(self.page(report.student.key), page.encode())
@@ -81,7 +81,7 @@ class GradesAndPages:
         files.replace(self.out / "summary.html", summary.encode())
 
     def write_grades(self, content):
-        """Write grades.csv. One that somebody has changed by hand since is put aside first."""
+        """Write grades.csv. If somebody has changed the old one by hand, it is first renamed."""
         path, mark = self.out / "grades.csv", self.out / REPORTS_FOLDER / "grades.sha256"
         ours = mark.read_bytes() if mark.exists() else b""
         if path.exists() and ours != sha256(path.read_bytes()).hexdigest().encode():
@@ -93,7 +93,7 @@ class GradesAndPages:
 
 
 def csv_table(header, rows):
-    """A CSV file, with the mark that Excel wants. No text in it is taken for a formula."""
+    """A CSV file, with the byte order mark that Excel needs. No text in it is taken for a formula."""
     text = io.StringIO()
     written = csv.writer(text, lineterminator="\n")
     written.writerow(header)
@@ -109,7 +109,7 @@ def totals_row(report, grade):
 
 
 def exercise_rows(report, grade):
-    """A row for each exercise of a student. What is said of the whole submission stands in the first."""
+    """A row for each exercise of a student. The first has the remarks on the whole submission."""
     whole = [*report.remarks, *grade.remarks]
     for entry in grade.graded:
         result = entry.result
@@ -129,13 +129,13 @@ def exercise_rows(report, grade):
 
 
 def without_formulas(text):
-    """A text that no spreadsheet takes for a formula, also where it splits fields at semicolons or tabs."""
+    """A text that no spreadsheet takes for a formula, even if it splits fields at semicolons or tabs."""
     return SPREADSHEET_FORMULA.sub(r"\1'\2", text)
 
 
 @functools.cache
 def template(name):
-    """A page with places to fill in; what is filled in is escaped."""
+    """A page template, which escapes whatever is filled in."""
     loader = jinja2.PackageLoader("course_tools.grading")
     made = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     made.filters["rich"] = rich

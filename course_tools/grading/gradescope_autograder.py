@@ -1,4 +1,4 @@
-"""autograder.zip for Gradescope: the course as it is here, how it is installed there, how a submission is graded."""
+"""autograder.zip for Gradescope: a copy of the course, with scripts that install it and grade a submission."""
 
 import hashlib
 import io
@@ -30,7 +30,7 @@ course-python -m course_tools grade --doctor --unsandboxed
 """
 RUN = """\
 #!/usr/bin/env bash
-# Gradescope runs this for each submission. Whatever was handed in, results.json is there at the end.
+# Gradescope runs this for each submission. It writes a results.json whatever the submission is.
 here="${AUTOGRADER:-/autograder}"
 work="$(mktemp -d)"
 mkdir -p "$here/results" "$work/class"
@@ -46,22 +46,22 @@ cat "$work/said.txt"
 """
 FAILED_RESULTS = {
     "score": 0,
-    "output": "The grader did not finish. Your instructor can see why. Hand in again later.",
+    "output": "The grader did not finish. Your instructor can see why. Submit again later.",
 }
 HOW_TO_UPLOAD = (
     "{} is ready: upload it under Configure Autograder, for a Programming Assignment worth {} points. The build log "
-    "says whether Gradescope offers protection. Without protection an answer can do whatever the grader can, so while "
-    "it runs it can change its own result. Whatever it leaves running is ended before the result is written."
+    "says whether Gradescope offers protection. Without protection, an answer can do whatever the grader can, so while "
+    "it runs, it can change its own result. Processes it leaves behind are ended before the result is written."
 )
 
 
 def write_autograder(path, assignment, most):
-    """Write the zip. Gives the sentences to say. assignment: an Assignment. most: the points that count.
+    """Write the zip. Returns the text to print. assignment: an Assignment. most: the points that count.
 
-    Ends the program with a sentence where a file would be replaced.
+    Ends the program with a sentence if the file exists.
     """
     if path.exists():
-        sys.exit(f"{path} is there already: name another file, or move it away.")
+        sys.exit(f"{path} already exists: name another file, or move it away.")
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for pattern in FILES_IN_ZIP:
@@ -79,8 +79,8 @@ def write_autograder(path, assignment, most):
 def assignment_there(assignment):
     """The assignment.toml for Gradescope.
 
-    Students read its results before the deadline, so these tell where an answer goes wrong, but not the change. The
-    seed is another one: where Gradescope offers no protection, an answer can read it there.
+    Students can read its results before the deadline, so these say where an answer goes wrong, but not how to fix it.
+    It has a different seed, since an answer can read the seed where Gradescope offers no protection.
     """
     seed = hashlib.sha256(f"Gradescope {assignment.seed}".encode()).hexdigest() if assignment.seed else ""
     lines = [

@@ -1,7 +1,7 @@
 """A process that grades one submission after another and that can be killed: the one budget for all of a submission.
 
-Opening, reading, parsing, running and judging happen in it, so whatever a submission does there costs its owner only.
-Every thread that grades has one of its own, on this machine or on a cluster's.
+Opening, reading, parsing, running and judging happen in it, so a submission can harm only its owner. Every grading
+thread has its own process, on this machine or on a cluster's.
 """
 
 import contextlib
@@ -20,9 +20,9 @@ from course_tools.grading.sandbox import fork_client
 from course_tools.grading.sandbox.protection import Unprotected, minimal_environment
 from course_tools.repository import ROOT
 
-TOO_LONG = "Grading took longer than the {:g} s that one submission has. What was finished by then counts."
-PROCESS_LOST = "Grading this submission ended the process that grades it, twice. What was finished by then counts."
-TOO_LARGE = "Grading this submission took more memory than one submission has. What was finished by then counts."
+TOO_LONG = "Grading took longer than the {:g} s allowed for one submission. What was finished by then counts."
+PROCESS_LOST = "This submission twice ended the process that grades it. What was finished by then counts."
+TOO_LARGE = "This submission needed more memory than is allowed for one. What was finished by then counts."
 START_CODE = (
     "import sys; sys.path.insert(0, sys.argv[1]); from course_tools.grading import inside_grading_process; "
     "inside_grading_process.serve(sys.argv[2])"
@@ -31,26 +31,26 @@ of_this_thread = threading.local()
 running_processes: set["GradingProcess"] = set()
 known_results: dict[
     str, dict
-] = {}  # the results that processes have found so far, also on other machines: each hears them
+] = {}  # results that processes have found so far, also on other machines; each process gets them
 
 
 @dataclass(frozen=True)
 class Limits:
-    """seconds: by the clock, for all of one submission. unsandboxed: go on where a machine has no protection."""
+    """seconds: wall-clock time for one whole submission. unsandboxed: grade even without protection."""
 
     seconds: float = 60
     unsandboxed: bool = False
 
 
 def add_known_results(found):
-    """Let the processes here know results that others have found: no answer is run twice."""
+    """Tell the processes here the results that others have found, so that no answer runs twice."""
     known_results.update(found)
 
 
 def grade_in_own_process(task, limits):
-    """(the Report of a task, the results that nobody knew before), from this thread's own process.
+    """(the Report of a task, its new results), from this thread's own process.
 
-    It stays for the next task. Raises Unprotected where that machine has no protection.
+    The process stays for the next task. Raises Unprotected if its machine has no protection.
     """
     if getattr(of_this_thread, "limits", None) != limits:
         of_this_thread.limits, of_this_thread.process = limits, GradingProcess(limits)
@@ -64,14 +64,14 @@ def end_all():
 
 
 class GradingProcess:
-    """Starts when there is something to grade, and again when it was lost."""
+    """Starts when there is something to grade, and again if it was lost."""
 
     def __init__(self, limits):
         self.limits, self.child, self.ended = limits, None, False
         running_processes.add(self)
 
     def grade(self, task):
-        """(the Report of a task, its new results). What cannot be finished counts as far as it is, and says why."""
+        """(the Report of a task, its new results). An unfinished report counts as far as it goes, and says why."""
         self.new_results = {}
         for _ in range(2):
             if not self.child:
@@ -90,13 +90,13 @@ class GradingProcess:
         return report_from_json(last | {"remarks": [*last["remarks"], reason]}), self.new_results
 
     def ask(self, task):
-        """(the last plain report that came for a task, as JSON; None or why it is not the whole one)."""
+        """(the last plain report received for a task, as JSON; None, or why it is incomplete)."""
         last, timed_out = None, threading.Event()
         timer = threading.Timer(self.limits.seconds, self.out_of_time, [timed_out])
         timer.start()
         news = list(known_results.items())[self.known_sent :]
         self.known_sent += len(news)
-        with contextlib.suppress(OSError):  # it is gone: what it said before is read below
+        with contextlib.suppress(OSError):  # it is gone; its earlier output is read below
             pickle.dump((task, dict(news)), self.child.stdin)
             self.child.stdin.flush()
         try:
@@ -121,7 +121,7 @@ class GradingProcess:
         self.child.kill()
 
     def start(self):
-        """Start the process and wait until it is ready; once more where it was lost on the way. Raises Unprotected."""
+        """Start the process and wait until it is ready; try again if it was lost. Raises Unprotected."""
         words = "unsandboxed" if self.limits.unsandboxed else ""
         for _ in range(2):
             self.known_sent = 0  # how much of what is known
@@ -134,14 +134,14 @@ class GradingProcess:
             self.end()
             if ready:
                 raise Unprotected(*ready.values())
-        raise RuntimeError("the process that grades did not start; what it printed above says why")
+        raise RuntimeError("the grading process did not start; its output above says why")
 
     def end(self, for_good=False):
-        """Kill the process. What it started ends with it."""
+        """Kill the process and whatever it started."""
         self.ended = self.ended or for_good
         if child := self.child:
             child.kill()
-            if not for_good:  # else its own thread still reads from it
+            if not for_good:  # otherwise its own thread still reads from it
                 child.wait()
                 child.stdout.close()
                 with contextlib.suppress(OSError):
@@ -150,7 +150,7 @@ class GradingProcess:
 
 
 def start_with_exercises():
-    """Start the process that has loaded what grades. It runs nothing of a submission either."""
+    """Start the process that has loaded the grading code. It runs nothing from a submission either."""
     connection, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
         return connection, fork_client.fork_server_with_torch.fork(
@@ -162,7 +162,7 @@ fork_server_with_exercises = fork_client.ForkServer(start_with_exercises)
 
 
 def start_as_fork(words):
-    """A process that grades and has all loaded from the start. Answers are for forks that know no expected value."""
+    """A grading process that starts with everything loaded. Answers run in forks that know no expected value."""
     (tasks, to_it), (from_it, reports) = os.pipe(), os.pipe()
     try:
         with fork_client.fork_server_with_torch.another_connection() as forks:
@@ -182,8 +182,8 @@ def start_as_fork(words):
 
 
 def start_as_subprocess(words):
-    """A process that grades, where there is no such thing as a fork with torch loaded."""
-    options = {} if os.name == "nt" else {"start_new_session": True}  # Ctrl-C is for the main process to hear
+    """A grading process for machines that cannot fork one with torch loaded."""
+    options = {} if os.name == "nt" else {"start_new_session": True}  # only the main process handles Ctrl-C
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     command = [sys.executable, "-P", "-c", START_CODE, str(ROOT), words]
     return subprocess.Popen(command, env=os.environ | minimal_environment(), **pipes, **options)

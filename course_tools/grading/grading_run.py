@@ -29,16 +29,16 @@ from course_tools.grading.submissions import submissions
 from course_utils import files
 
 OWN_FOLDER, OWN_CHAPTER = "exercises", 100  # of an instructor's own exercises, as in own_exercises
-MOST_NAMED = 5  # students in a sentence about many
+MOST_NAMED = 5  # students named in a sentence about many
 STUDENTS_MISSING = (
     "{} has grades for students with no submission here: {}. Put late submissions beside the others, replace the old "
-    "zip with the new one, or choose another --out; --fewer removes the missing students."
+    "zip with the new one, or choose another --out. To remove the missing students, use --fewer."
 )
-FILES_OF_OTHERS = "{} holds files that no earlier run has written: {}. Move them away, or choose another --out."
+FILES_OF_OTHERS = "{} contains files that no earlier run has written: {}. Move them away, or choose another --out."
 
 
 def grade(options):
-    """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
+    """Grade, write everything, and return the exit status: 1 if a submission could not be graded."""
     if options.autograder:
         assignment = rules.read_assignment(options.autograder, options.chapters, points_of_course)
         points = rules.points_of_chapters(assignment.chapters, points_of_course()) | assignment.points
@@ -52,13 +52,13 @@ def grade(options):
     if own_files(options):
         assignment = replace(assignment, chapters=[*assignment.chapters, OWN_CHAPTER])
     exports, roster = wanted_exports(options), read_roster(options.submissions)
-    if not options.dask:  # a cluster's workers each look for their own protection
+    if not options.dask:  # each worker of a cluster tests its own protection
         print(held := protection(options.unsandboxed), flush=True)
-        if options.gradescope and held is Protection.NONE:  # an answer could read the seed, and tell it
+        if options.gradescope and held is Protection.NONE:  # an answer could read the seed and reveal it
             assignment = replace(assignment, seed="", seed_is_public=True)
     found = submissions(options.submissions, roster)
     if not found:
-        sys.exit(f"{options.submissions} holds no submissions.")
+        sys.exit(f"{options.submissions} contains no submissions.")
     store = ReportStore(options.out)
     students = [submission.student for submission in found]
     late = {key for export in exports for key in export.late(students)}
@@ -85,7 +85,7 @@ def grade(options):
     outputs = grades_and_pages.GradesAndPages(store, assignment, options.preview, names)
     try:
         failed = grade_into(outputs, store, found, options)
-    except BaseException:  # however it ends: whole tables of all that is graded
+    except BaseException:  # however it ends, write whole tables of all that is graded
         outputs.close()
         raise
     planned = (export.planned_changes(outputs.scores, last_run.filled) for export in exports)
@@ -95,7 +95,7 @@ def grade(options):
         *adjustments_for_nobody(assignment, students),
         *itertools.chain.from_iterable(planned),
     ]:
-        print(printable(sentence))  # it may quote a gradebook, where students choose what they are called
+        print(printable(sentence))  # it may quote a gradebook, where students choose their own names
     if not options.preview:
         for key in gone:
             store.forget(key)
@@ -115,43 +115,43 @@ def grade(options):
 
 
 def write_exports(exports, out, graded):
-    """Write what the platforms get of (report, its Grade) of all students."""
+    """Write the files for the platforms, from (report, its Grade) of all students."""
     for export in exports:
         for sentence in export.write(out, graded):
             print(sentence)
 
 
 def closing_sentence(outputs, number, last_run):
-    """The sentence on what a run did. number: of submissions."""
+    """A sentence on the result of a run. number: of submissions."""
     graded = f"{len(outputs.graded)} of {number} submissions are graded"
     if not outputs.preview:
         return f"{graded}: {outputs.out / 'summary.html'}"
-    first = "" if last_run.students else ", all for the first time"
-    return f"{graded}{first}. A preview: no grades were written."
+    first = "" if last_run.students else ", all of them for the first time"
+    return f"{graded}{first}. This was a preview: no grades were written."
 
 
 def excused_students(graded):
-    """Sentences on who is excused, and on who is from some exercises. graded: (report, its Grade) of all."""
+    """Sentences on students who are excused, wholly or from some exercises. graded: (report, its Grade) of all."""
     if names := sorted(report.student.name for report, grade in graded if grade.excused):
-        yield f"{rules.ADJUSTMENTS_FILE}: excused, so nothing is filled in for them: {first_names(names)}."
+        yield f"{rules.ADJUSTMENTS_FILE}: these students are excused, so nothing is filled in: {first_names(names)}."
     others = ((report.student.name, grade.excused_from) for report, grade in graded if not grade.excused)
     if names := sorted(f"{name} ({', '.join(ids)})" for name, ids in others if ids):
-        yield f"{rules.ADJUSTMENTS_FILE}: excused from some exercises: {first_names(names)}."
+        yield f"{rules.ADJUSTMENTS_FILE}: these students are excused from some exercises: {first_names(names)}."
 
 
 def adjustments_for_nobody(assignment, students):
-    """Sentences on rows of adjustments.csv that are about nobody here, or about nobody knows whom."""
+    """Sentences on rows of adjustments.csv that match no student here, or several."""
     known = {name for student in students for name in rules.names_of_student(student)}
     for name in sorted(assignment.adjustments.keys() - known):
         yield f"{rules.ADJUSTMENTS_FILE}: {name} has no submission here, so nothing was changed."
     for name in sorted(assignment.adjustments.keys() & assignment.shared_names.keys()):
         keys = assignment.shared_names[name]
-        few = f"{len(keys)} students here, so nothing was changed. Their pages tell them apart"
+        few = f"{len(keys)} students here, so nothing was changed. Use the names of their pages"
         yield f"{rules.ADJUSTMENTS_FILE}: {name} could be {few}: {first_names(keys)}."
 
 
 def grade_into(outputs, store, found, options):
-    """Grade what changed, and put every report into the book. Gives {key of a student: why it could not be graded}."""
+    """Grade what changed, and add every report. Returns {key of a student: why it could not be graded}."""
     progress = Progress(len(found))
 
     def done(submission, report):
@@ -164,7 +164,7 @@ def grade_into(outputs, store, found, options):
     )
     limits = Limits(options.seconds, options.unsandboxed)
     quiz = quiz_pages.asked_for(options, outputs.assignment)
-    # results are written when nothing runs any more that could write them again
+    # results are written when nothing is still running that could overwrite them
     with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
         return batch.grade_changed(
             found,
@@ -180,15 +180,15 @@ def grade_into(outputs, store, found, options):
 
 
 def points_of_course(options=None):
-    """{id of each exercise: its points}. options: of a run, beside whose submissions an instructor's own may lie."""
-    from course_utils.exercises import EXERCISES  # here: it loads torch, which the main process mostly does without
+    """{id of each exercise: its points}. options: of a run, which may have the instructor's own exercises."""
+    from course_utils.exercises import EXERCISES  # here: it loads torch, which the main process rarely needs
 
     own = own_exercises_of(options) if options else {}
     return {id: exercise.points for id, exercise in (EXERCISES | own).items()}
 
 
 def own_files(options):
-    """The files of the instructor's own exercises, () where there are none."""
+    """The files of the instructor's own exercises, or ()."""
     folder = options.submissions.absolute().parent / OWN_FOLDER
     if not any(folder.glob("*.py")):
         return ()
@@ -214,16 +214,16 @@ def first_names(names):
 
 
 def wanted_exports(options):
-    """What the platforms are to get. Ends with a sentence where a filled copy would take the place of another file."""
+    """The exports for the platforms. Ends with a sentence if a filled copy would replace another file."""
     exports, taken = [], {*grades_and_pages.TABLES_AND_SUMMARY, no_points.FILE}
     for export in filter(None, (platform.export(options) for platform in PLATFORMS)):
         exports.append(export)
         if export.path is None:
             continue
         if export.path.name.casefold() in taken:
-            sys.exit(f"{export.path}: another file of this name is written to {options.out}, so rename yours.")
+            sys.exit(f"{export.path}: grading writes another file of this name to {options.out}, so rename yours.")
         if os.path.dirname(os.path.realpath(export.path)) == os.path.realpath(options.out):
-            sys.exit(f"{export.path} lies where its filled copy will be written, so move it out of {options.out}.")
+            sys.exit(f"{export.path} is where its filled copy will be written, so move it out of {options.out}.")
         taken.add(export.path.name.casefold())
     for export in exports:
         export.prepare()

@@ -1,4 +1,4 @@
-"""Inside the process that can be killed: take tasks, grade them, and send every report as far as it is."""
+"""Inside the process that can be killed: take tasks, grade them, and send every report so far."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ MEMORY = 2**30  # bytes of address space for one submission, beside what is load
 
 
 def serve(words):
-    """Grade what comes through standard input, until that closes. words: "unsandboxed", or nothing."""
+    """Grade tasks from standard input until it closes. words: "unsandboxed", or nothing."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever prints, prints there
     try:
@@ -30,7 +30,7 @@ def serve(words):
         return
     limit_memory()
     send(out, ready=True)
-    incoming = queue.SimpleQueue()  # while one task is at work, a thread sees the grader's end and ends this process
+    incoming = queue.SimpleQueue()  # during a task, a thread notices the grader's end and ends this process
     threading.Thread(target=receive_tasks, args=[incoming], daemon=True).start()
     while True:
         task, known = incoming.get()
@@ -39,7 +39,7 @@ def serve(words):
 
 
 def serve_as_fork(words):
-    """The same in a fork, whose three open files are where tasks come, where reports go, and where it may fork."""
+    """The same in a fork, with three open files: for tasks, for reports, and for forking."""
     os.dup2(fork_server.FIRST_FILE, 0)
     os.dup2(fork_server.FIRST_FILE + 1, 1)
     fork_client.fork_server_with_torch.inherit(fork_server.FIRST_FILE + 2)
@@ -47,14 +47,14 @@ def serve_as_fork(words):
 
 
 def serve_forks():
-    """In a fork: load and try out once what all that grade need, and fork those."""
-    sys.dont_write_bytecode = False  # it loads more of the course than the process it comes from
+    """In a fork: load and warm up whatever grading processes need, and fork those."""
+    sys.dont_write_bytecode = False  # it loads more of the course than its parent
     # right answers draw nothing; magics are read by IPython
     sys.meta_path.insert(
         0, answering.SilencedImports([name for name in allowed_imports.silenced_packages() if name != "IPython"])
     )
     grader.prepare()
-    with contextlib.suppress(Unprotected):  # whoever asks again is told
+    with contextlib.suppress(Unprotected):  # a later request gets the message
         protection()
     fork_server.fork_on_request(fork_server.FIRST_FILE)
 
@@ -85,7 +85,7 @@ def send(out, **message):
 
 
 def receive_tasks(incoming):
-    """Take in tasks, each with results from other processes, until there are no more."""
+    """Receive tasks, each with results from other processes, until there are no more."""
     while True:
         try:
             incoming.put(pickle.load(sys.stdin.buffer))
@@ -96,9 +96,9 @@ def receive_tasks(incoming):
 
 
 def limit_memory():
-    """From now on take no more than MEMORY; the sandbox's server, which runs already, sets its own limit."""
+    """Limit memory to MEMORY from now on; the sandbox's server, already running, sets its own limit."""
     if sys.platform == "linux":
-        import resource  # here: other systems have none, or none that holds
+        import resource  # here: other systems have no such limit, or none that works
 
         from course_tools.grading.sandbox.inside import isolation  # here: Linux only
 

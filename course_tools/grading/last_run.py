@@ -1,23 +1,23 @@
-"""What the last whole run wrote, to say before the next one what would change: who, from, to, why."""
+"""The results of the last complete run, to show what the next one changes: who, from, to, why."""
 
 from course_tools.grading.reports import load_with_checksum, save_with_checksum
 
 LAST_RUN_FILE = "last_run"  # beside the reports that are kept
 MOST_SHOWN = 20  # rows on the terminal
 REASONS = (
-    "was handed in again",
-    "the course or torch was updated",
-    "--seconds or --unsandboxed was changed",
-    "the seed or an exercise of your own was changed",
+    "submission changed",
+    "course or torch updated",
+    "--seconds or --unsandboxed changed",
+    "seed or one of your exercises changed",
 )
-DAMAGED = "{} is damaged or from an older version of the course, so only the next run can say whose points change."
+DAMAGED = "{} is damaged or from an older version of the course, so only the next run can list changed points."
 
 
 class LastRun:
-    """The last whole run into a folder.
+    """The last complete run into a folder.
 
     students: {key: [points, highest possible points, digest]}, with None as points of who is excused. filled:
-    {platform: {key: points there}}. problem: a sentence where the file with all this cannot be read.
+    {platform: {key: points there}}. problem: a sentence if the file with all this cannot be read.
     """
 
     def __init__(self, store):
@@ -46,20 +46,20 @@ class LastRun:
 
 
 def points_in_words(got, most):
-    """Points of highest possible points, as a table of changes says them."""
+    """Points of highest possible points, as in a table of changes."""
     return "excused" if got is None else f"{got} of {most}"
 
 
 def reason_for_change(before, after):
-    """Why points changed, from the digests of two reports, of which each has a word for each of REASONS."""
+    """Why points changed, from the digests of two reports, which have one word for each of REASONS."""
     found = [reason for old, new, reason in zip(before.split(), after.split(), REASONS) if old != new]
-    return " and ".join(found) or "the assignment or an adjustment says so"
+    return " and ".join(found) or "assignment or adjustment changed"
 
 
 def table_of_changes(changes):
     """The lines that show changes on a terminal."""
     if changes:
-        yield f"Points that change ({len(changes)}):"
+        yield f"Changed points ({len(changes)}):"
     for name, before, after, reason in changes[:MOST_SHOWN]:
         yield f"  {name}: {before or 'nothing'} -> {after or 'nothing'}, {reason}"
     if len(changes) > MOST_SHOWN:

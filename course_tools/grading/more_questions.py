@@ -1,4 +1,4 @@
-"""Questions on an answer that only the grader asks: on the values on its way, and on which number reaches which row."""
+"""Questions that only the grader asks: on intermediate values, and on which number reaches which row."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ MOST_WATCHED, MOST_ENTRIES = 2, 10
 
 
 class MoreEvidence(Evidence):
-    """What is known of an answer, with its values on the way and what depends on what."""
+    """Evidence about an answer, with its intermediate values and what depends on what."""
 
     @cached_property
     def assigned(self):
@@ -127,8 +127,8 @@ def rows_that_differ(before, after):
     if not before.numel():
         return ()
     distance = (before.double() - after.double()).abs().movedim(-2, 0).flatten(1).amax(dim=1)
-    clear = ((distance == 0) | (distance >= DIFFERENT)).all()  # weights of almost 0 are no proof; nor is nan
-    steps = torch.equal(before, before.round())  # truth values as numbers: a small move may not show
+    clear = ((distance == 0) | (distance >= DIFFERENT)).all()  # weights of almost 0 prove nothing; nor does nan
+    steps = torch.equal(before, before.round())  # truth values as numbers, which a small change may not affect
     return tuple(torch.nonzero(distance).flatten().tolist()) if clear and not steps else None
 
 
@@ -144,12 +144,12 @@ def hides(found):
         moved = [table[entry] for table in found.rows_moved([change.fix for change in changes], [entry])]
         seen = [change.words for change, rows in zip(changes, moved) if rows and row in rows]
         unseen = [change.words for change, rows in zip(changes, moved) if rows is not None and row not in rows]
-        prompt = f"`result[..., {row}, :]` does not depend on {entry_words(found, entry)}. With which change would it?"
+        prompt = f"`result[..., {row}, :]` does not depend on {entry_words(found, entry)}. Which change makes it do so?"
         yield from ((prompt, words, unseen) for words in seen[:1])
 
 
 def hidden_row(entry):
-    """The row that may not see a number: the one that it stands in, or in its first column the one before."""
+    """The row that may not see a number: the number's own row, or the row before if it is in the first column."""
     *_, row, column = entry[1]
     return row if column else row - 1
 
@@ -165,14 +165,14 @@ def only_row(found):
     for entry, rows in rows_of.items():
         if len(rows) == 1:
             others = [other for other, moved in rows_of.items() if moved != rows]
-            prompt = f"One number changes, and of the result only `result[..., {rows[0]}, :]` does. Which number?"
+            prompt = f"Changing one number of the input changes only `result[..., {rows[0]}, :]`. Which number?"
             found.random.shuffle(others)
             yield prompt, entry_words(found, entry), [entry_words(found, other) for other in others]
 
 
 def named(name, line):
     """What was assigned, in words."""
-    return f"{name if ' ' in name else f'`{name}`'} of line {line}"
+    return f"{name if ' ' in name else f'`{name}`'} in line {line}"
 
 
 def sums(found):
@@ -188,11 +188,11 @@ def sums(found):
                 elif all((part > 1e-2).any() for part in away):
                     false.append(words)
     for words in true:
-        yield "The numbers of which of these always sum to 1?", words, found.random.sample(false, len(false))
+        yield "Which of these always sums to 1?", words, found.random.sample(false, len(false))
 
 
 def shape(found):
-    """What is the shape of a tensor on the way?"""
+    """What is the shape of an intermediate tensor?"""
     lines = found.program.text.split("\n")
     told = {shape_in_full(value): None for _, value, _ in found.assigned.values()}
     for key, (line, one, two) in found.assigned.items():

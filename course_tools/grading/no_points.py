@@ -1,4 +1,4 @@
-"""no_points.csv: who has no points, and why."""
+"""no_points.csv: students without points, and why."""
 
 from course_tools.grading.platforms.gradebook import normalized_name
 from course_tools.grading.reports import printable
@@ -6,10 +6,10 @@ from course_utils.judging.result import NOT_ATTEMPTED
 
 FILE = "no_points.csv"
 COLUMNS = ["student", "ids", "why"]
-NOTHING = "Nothing was handed in that is known to be theirs."
-NOT_ANSWERED = "No exercise that counts was answered."
+NOTHING = "No submission was found for this student."
+NOT_ANSWERED = "None of the exercises that count was answered."
 NOT_RIGHT = "No answer is right yet."
-NOT_GRADED = "It could not be graded: {}."
+NOT_GRADED = "The submission could not be graded: {}."
 
 
 def rows_of(students, graded, failed, roster, exports):
@@ -29,7 +29,7 @@ def rows_of(students, graded, failed, roster, exports):
 
 
 def reasons(report, grade):
-    """Sentences on why somebody who handed in has no points."""
+    """Sentences on why a student with a submission has no points."""
     yield from [*report.remarks, *grade.remarks]
     if not grade.excused:
         tried = any(entry.result.status != NOT_ATTEMPTED for entry in grade.graded)

@@ -1,7 +1,7 @@
-"""From the bytes of a notebook to what runs of it: the cell of an exercise, and what it needs of the cells before.
+"""From the bytes of a notebook to the code to run: an exercise's cell, and what it needs from earlier cells.
 
-Only that is run: a training loop or a picture that an answer does not use costs nothing and can break nothing. Where it
-is not enough, since a cell does something that names do not tell, all of the student's own cells run up to the check.
+Only this code runs: a training loop or a picture that an answer does not use costs nothing and can break nothing. If it
+is not enough, since a cell has an effect that no name shows, all of the student's own cells run up to the check.
 """
 
 import ast
@@ -13,11 +13,11 @@ import sys
 from dataclasses import dataclass
 
 LONGEST_CELL = 400_000  # characters; a longer cell is not read: Python would take 250 MB to parse it
-SHORT_CELL, MOST_CELLS_REMEMBERED = 10_000, 1000  # characters; cells: most of a notebook's are as they were handed out
+SHORT_CELL, MOST_CELLS_REMEMBERED = 10_000, 1000  # characters; cells: most cells of a notebook are unchanged
 EXERCISE_MARK = re.compile(r"exercise-(\d+)-(\d+)")
 CELL_IN_SCRIPT = re.compile(r"^# ?(?:%%|In ?\[).*$", re.MULTILINE)  # as JupyterLab, jupytext, VS Code and Spyder write
 HARMLESS_CELL_MAGIC = re.compile(r"\A\s*%%(time|timeit|capture)\b.*\n")  # cell magics that run the cell as Python
-# what has no effect on a later cell, unless that uses a name
+# these have no effect on a later cell, unless it uses a name
 WITHOUT_EFFECT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.Pass)
 CALLS_WITHOUT_EFFECT = {
     "check",
@@ -27,11 +27,11 @@ CALLS_WITHOUT_EFFECT = {
     "progress",
     "print",
     "display",
-}  # calls of these have none either
+}  # nor do calls of these
 
 
 class NotANotebook(Exception):
-    """These bytes are no notebook; the text says why, to be read after the file's name."""
+    """These bytes are no notebook; the text, to be read after the file's name, says why."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Notebook:
     cells: list[Cell]
 
     def cells_defining(self, exercise):
-        """The numbers of the cells that define what an exercise asks for; marked as another's only if no other does."""
+        """The numbers of the cells that define an exercise's name; cells marked for others only if no others do."""
         all = [number for number, cell in enumerate(self.cells) if exercise.name in cell.binds]
         return [number for number in all if self.cells[number].exercise in (None, exercise.id)] or all
 
@@ -88,21 +88,21 @@ class Notebook:
     def texts_needed(self, number, name, handed_out=()):
         """(texts to run, the cell's own last; names that they use) so that cell `number` defines `name`.
 
-        handed_out: cells of the chapter. They set what no cell up to this one does, since many delete imports.
+        handed_out: the original chapter's cells, for names that no cell so far defines, such as deleted imports.
         """
         return needed_texts([*with_rank(handed_out, 1), *with_rank(self.cells[: number + 1], 0)], {name})
 
     def names_from_chapter(self, number, names, handed_out):
-        """Those of some names that no cell up to cell `number` sets, so that they come from the chapter, sorted."""
+        """Those of these names, sorted, that no cell up to cell `number` sets and that the chapter defines."""
         own = frozenset().union(*(cell.binds for cell in self.cells[: number + 1]))
         return [] if "*" in own else sorted(names & frozenset().union(*(cell.binds for cell in handed_out)) - own)
 
     def texts_up_to_check(self, exercise, provided_texts, handed_out=()):
-        """Texts to run so that what an exercise asks for is defined as it was where the student checked it.
+        """Texts to run so that an exercise's name is defined as it was when the student checked it.
 
-        These are all the student's own cells up to the check, or to the end without one, and what they use of those
-        that were handed out, whose texts are `provided_texts`. What no cell up to there sets comes from a cell below,
-        which may have run before, or else from the chapter: see `texts_needed`.
+        These are all the student's own cells up to the check, or to the end without one, and what they use of the
+        original cells, whose texts are `provided_texts`. A name that no cell up to there sets comes from a cell below,
+        which may have run earlier, or else from the chapter: see `texts_needed`.
         """
         places = self.cells_defining(exercise)
         checks = re.compile(rf"""check\(\s*["']{re.escape(exercise.id)}["']""")
@@ -159,7 +159,7 @@ def read_notebook(name, content):
     if name.endswith(".py"):
         return Notebook(name, list(map(Cell, CELL_IN_SCRIPT.split(plain_lines(text_in(content))))))
     try:
-        notebook = json.loads(content)  # UTF-8, UTF-16 or UTF-32, with or without a mark of the byte order
+        notebook = json.loads(content)  # UTF-8, UTF-16 or UTF-32, with or without a byte order mark
         listed = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", []) for cell in sheet["cells"]]
         cells = [cell for cell in map(code_cell, listed) if cell]
     except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError):
@@ -185,7 +185,7 @@ def text_of(cell):
 
 
 def text_in(content):
-    """The text of a Python file, with or without the mark of the byte order that editors on Windows write."""
+    """The text of a Python file, with or without the byte order mark that editors on Windows write."""
     return content.decode("utf-8-sig", errors="replace")
 
 
@@ -201,7 +201,7 @@ def parsed_cell(text):
     """(text with magics turned into Python, Statements that set something, needs, effects, problem) of a cell's text.
 
     needs: names that must be there when all of it runs. effects: whether it does more than set names. problem: why not
-    all of it can run, or None. Whatever a stranger's text does to Python is the trouble of this cell alone.
+    all of it can run, or None. If a stranger's text breaks Python's parser, only this cell is affected.
     """
     try:
         text, tree = read_as_python(text)
@@ -211,7 +211,7 @@ def parsed_cell(text):
     for nodes, first, own in nodes_with_text(tree.body, text):
         try:
             found = statement(nodes, first, own)
-        except Exception as error:  # IPython runs what stands above it, the sandbox also what stands below
+        except Exception as error:  # IPython runs the lines above it, the sandbox also those below
             problem = problem or why_unreadable(error, first - 1)
         else:
             needs |= found.needs
@@ -242,11 +242,11 @@ def read_as_python(text):
 
 
 def why_unreadable(error, before=0):
-    """Why Python cannot read a cell, to be read after its name. before: lines above the text that it has read."""
+    """Why Python cannot read a cell, to be read after its name. before: number of lines already read above."""
     if isinstance(error, SyntaxError):
         line = f" (line {before + error.lineno} of the cell)" if error.lineno else ""
         version = "{}.{}".format(*sys.version_info)
-        return f"cannot be read by Python {version}, which grades it: {error.msg}{line}"
+        return f"cannot be read by Python {version}, the grader's version: {error.msg}{line}"
     return f"cannot be read by Python ({str(error) or type(error).__name__})"
 
 
@@ -259,7 +259,7 @@ def has_no_effect(node):
         )
     return isinstance(node, WITHOUT_EFFECT) and not getattr(
         node, "decorator_list", None
-    )  # decorators may note what they get
+    )  # decorators may store what they get
 
 
 def without_magics(text):
@@ -288,7 +288,7 @@ def statement(nodes, first, text):
 
 
 def needed_below(node):
-    """Whether whatever comes after an import may need it."""
+    """Whether anything after an import may need it."""
     return node.names[0].name == "*" or node.module == "__future__"
 
 
@@ -301,12 +301,12 @@ def nodes_with_text(nodes, text):
         else:
             groups.append([node])
     for group in groups:
-        first, end = end + 1, group[-1].end_lineno  # with what stands above it, such as a decorator
+        first, end = end + 1, group[-1].end_lineno  # with the lines above it, such as a decorator
         yield group, first, "\n".join(lines[first - 1 : end])
 
 
 def base_name(target):
-    """The name at the bottom of `name.x[i].y`; "" when it is no name."""
+    """The name at the start of `name.x[i].y`; "" if that is no name."""
     while isinstance(target, (ast.Attribute, ast.Subscript)):
         target = target.value
     return target.id if isinstance(target, ast.Name) else ""
@@ -326,6 +326,6 @@ def global_names(table):
 def is_looked_up(symbol, top):
     """Whether a name is looked up outside a function, or, at the top, anywhere.
 
-    `global x; x += 1` looks x up, too, which Python's table of symbols calls an assignment alone.
+    `global x; x += 1` also looks x up, although Python's symbol table lists only an assignment.
     """
     return symbol.is_declared_global() or symbol.is_referenced() and (top or symbol.is_global())

@@ -1,4 +1,4 @@
-"""Which files in the output folder are the grader's own. It replaces no other."""
+"""Which files in the output folder are the grader's own; it replaces no others."""
 
 import os
 
@@ -11,7 +11,7 @@ LIST_OF_CLAIMED_FILES = "written"  # beside the reports that are kept: a name a 
 def claim_files(out, names):
     """Note that the files of these names in `out` are the grader's from now on.
 
-    Gives those that are there already and that no run has noted: somebody else's. Then nothing is noted.
+    Returns existing files that no run has noted and that belong to somebody else. Then nothing is noted.
     """
     note = out / REPORTS_FOLDER / LIST_OF_CLAIMED_FILES
     own = set(note.read_text(encoding="utf-8", errors="replace").split("\n")) if note.exists() else set()

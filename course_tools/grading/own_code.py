@@ -14,7 +14,7 @@ LONGEST_CODE = 2500  # characters of an answer on a printed page; longer ones ar
 
 
 def draw(answers, count, seed):
-    """As many questions as there are, `count` at most, as plain data; from different answers, as far as there are some.
+    """Up to `count` questions as plain data, from different answers if possible.
 
     answers: [(exercise, text of the answer's cell, what runs it)]. A question has "exercise", "title", "code", "call",
     "prompt", "options", "right" (a place among them), "kind", "good" and "memorised".
@@ -52,5 +52,5 @@ def as_plain(question, exercise, text):
 
 @functools.cache
 def describe_kind(kind):
-    """{"purpose", "good", "memorised"}: what a kind of question is for, and what answers in a talk sound like."""
+    """{"purpose", "good", "memorised"}: the purpose of a kind of question, and typical answers in a talk."""
     return tomllib.loads(Path(__file__).with_name("question_kinds.toml").read_text(encoding="utf-8"))[kind]

@@ -1,6 +1,6 @@
-"""Exercises of an instructor's own: one Python file each, in a folder `exercises` beside the downloads.
+"""An instructor's own exercises: one Python file each, in a folder `exercises` beside the downloads.
 
-They are the instructor's code and run as such; answers to them run in the sandbox as all others do.
+These files are trusted and run as they are; answers to them run in the sandbox like all others.
 """
 
 import ast
@@ -22,12 +22,12 @@ CHAPTER = 100  # of all of them: 100.1, 100.2 by the names of their files
 NEEDED = ("NAME", "POINTS", "HINTS", "CHECK", "RIGHT", "WRONG", "calls", "oracle")
 CHECKS = ("all", "first", "none")  # calls that the students' own notebook compares
 SEEDS = ("", "one", "two", "three")  # under which the tests try everything
-SUCCESS = "It does what was asked."
+SUCCESS = "It does what the exercise asks."
 EXAMPLE = Path(__file__).with_name("own_exercise_example.py.txt")
 
 
 class Unusable(ValueError):
-    """A file that makes no exercise; the message says why."""
+    """A file that defines no exercise; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class OwnExercise(Exercise):
         return [made(code, self.name) for code in self.answers]
 
     def known_values(self, number):
-        """The values that right answers make on their way through one call."""
+        """The intermediate values of right answers in one call."""
         return self.values_on_the_way(number)
 
     def values_on_the_way(self, number):
-        """The same, not kept."""
+        """The same, without caching."""
         parsed = (
             program.parse_program(code, self.name, program.USUAL_NAMES, "<right answer>") for code in self.answers
         )
@@ -68,14 +68,14 @@ class OwnExercise(Exercise):
 
 
 def made(code, name):
-    """What the code of an answer makes."""
+    """The function or class that an answer's code defines."""
     names = dict(program.USUAL_NAMES)
     exec(compile(code, "<answer>", "exec"), names)
     return names[name]
 
 
 def files_in(folder):
-    """((name, text) of each exercise's file) in a folder. Ends the program where one makes no exercise."""
+    """((name, text) of each exercise's file) in a folder. Ends the program if one defines no exercise."""
     found = tuple((path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.py")))
     try:
         exercises_of(found)
@@ -92,7 +92,7 @@ def exercises_of(files):
     if repeated := [name for name in names if names.count(name) > 1]:
         raise Unusable(f"two files ask for {repeated[0]}; use each NAME only once.")
     if taken := [each for each in EXERCISES.values() if each.name in names]:
-        raise Unusable(f"{taken[0].name} is what exercise {taken[0].id} of the course asks for; choose another NAME.")
+        raise Unusable(f"exercise {taken[0].id} of the course already asks for {taken[0].name}; choose another NAME.")
     return {exercise.id: exercise for exercise in found}
 
 
@@ -110,7 +110,7 @@ def exercise_of(id, file, text):
             f"{file} needs {missing[0]}; the example that `exercise new` writes has all of {', '.join(NEEDED)}."
         )
     if not title or not callable(names.get(names["NAME"])):
-        raise Unusable(f"{file} needs a title in its first line, in a docstring, and a definition of {names['NAME']}.")
+        raise Unusable(f"{file} needs a docstring with a title in its first line, and a definition of {names['NAME']}.")
     if names["CHECK"] not in CHECKS:
         raise Unusable(f"{file}: CHECK must be one of {', '.join(CHECKS)}.")
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -124,11 +124,11 @@ def exercise_of(id, file, text):
 
 
 def problems(exercise):
-    """Sentences on what does not hold of an exercise; none where it can be handed out."""
+    """Sentences on an exercise's problems; none if it can be handed out."""
     if len(exercise.answers) < 2 or len(exercise.wrong) < 2:
-        yield "write a right answer besides the worked one, and two wrong ones"
+        yield "write at least one right answer besides the worked one, and two wrong ones"
     if len(exercise.calls) < 2:
-        yield "write two calls or more: what is right for one may be wrong for another"
+        yield "write at least two calls: an answer that is right for one may be wrong for another"
     for seed in SEEDS:
         asked = private_seed.with_seed(exercise, seed)
         for call, reply in zip(asked.calls, asked.reference):

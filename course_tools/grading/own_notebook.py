@@ -1,4 +1,4 @@
-"""The notebook to hand out for an instructor's own exercises: words, a stub, and a check as far as it is allowed."""
+"""The notebook to hand out for an instructor's own exercises: text, a stub, and a check if allowed."""
 
 import ast
 import base64
@@ -19,7 +19,7 @@ COMPARED = {"all": None, "first": 1}  # how many calls the students' own check c
 
 
 def notebook(exercises):
-    """The notebook of these OwnExercises, as bytes. It holds no worked answer."""
+    """The notebook of these OwnExercises, as bytes, without worked answers."""
     cells = [new_code_cell(SETUP, id="imports")]
     for exercise in exercises:
         mark = exercise.id.replace(".", "-")
@@ -36,7 +36,7 @@ def notebook(exercises):
 
 
 def stub(exercise):
-    """The worked answer with `...` in place of what each function does."""
+    """The worked answer with `...` as the body of each function."""
     tree = ast.parse(exercise.answers[0])
     (definition,) = [node for node in tree.body if getattr(node, "name", "") == exercise.name]
     for node in ast.walk(definition):
@@ -47,7 +47,7 @@ def stub(exercise):
 
 
 def packed(exercise):
-    """The calls that the students' own check compares, with what is right, as a text."""
+    """The calls that the students' own check compares, with the right results, as a text."""
     asked = exercise.calls[: COMPARED[exercise.check]]
     return base64.b64encode(
         serialize.pack(

@@ -1,4 +1,4 @@
-"""The calls of exercises with numbers from a private seed, which nobody can know beforehand who does not know it."""
+"""The calls of exercises with numbers from a private seed, which only those who know the seed can predict."""
 
 import contextlib
 from dataclasses import replace
@@ -11,7 +11,7 @@ from course_utils.judging.calls import run_calls
 from course_utils.judging.judge import judge
 from course_utils.judging.result import RIGHT
 
-MOST_TRIED = 4  # right answers that have to be right under a private seed
+MOST_TRIED = 4  # right answers that must be right under a private seed
 MOST_DRAWS = 10  # of numbers from a private seed, until right answers are right
 
 
@@ -24,7 +24,7 @@ def with_seed(exercise, seed):
 
 
 def drawn_from(exercise, seed):
-    """The exercise with the calls that a private seed gives."""
+    """The exercise with calls drawn from a private seed."""
 
     def make_calls():
         with private_numbers(seed):
@@ -43,7 +43,7 @@ def takes_right_answers(exercise):
 
 @contextlib.contextmanager
 def private_numbers(seed):
-    """While inputs are drawn, let their numbers come from a private seed."""
+    """Draw the numbers of inputs from a private seed in this context."""
     inputs.private_seed = seed
     try:
         yield
@@ -57,7 +57,7 @@ def turned_in_part(seed):
     return [2 * half, 2 * whole(1, half, seed=seed + 10), float(whole(5, 5000, seed=seed + 20))]
 
 
-MORE_CALLS = {  # of exercises that otherwise draw nothing, or not always what shows a mistake
+MORE_CALLS = {  # for exercises that otherwise draw nothing, or do not always draw numbers that show a mistake
     # exp of such scores is inf
     "1.3": lambda: [[*(5 + inputs.uniform(rows, 4, seed=rows) for rows in (3, 2)), inputs.normal(2, 5, seed=1)]],
     "4.3": lambda: [[whole(1, 99, seed=k) / 100, whole(2, 9, seed=10 + k)] for k in range(3)],

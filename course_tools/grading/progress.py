@@ -1,4 +1,4 @@
-"""How far a run is, and the time left."""
+"""The progress of a run, and the time left."""
 
 import datetime
 import sys
@@ -6,13 +6,13 @@ import time
 
 
 class Progress:
-    """Says on a terminal how far a run is; elsewhere, as in a log, it writes a line at every tenth."""
+    """Shows the progress of a run in a terminal; elsewhere, as in a log, it writes a line at every tenth."""
 
     def __init__(self, total):
         self.total, self.count, self.start = total, 0, time.monotonic()
 
     def step(self):
-        """One more is done. The rest is taken to last as long as what is done."""
+        """Count one more. The estimate assumes that the rest takes as long per submission."""
         self.count += 1
         seconds = (time.monotonic() - self.start) * (self.total / self.count - 1)
         line = f"{self.count} of {self.total} graded, {datetime.timedelta(seconds=round(seconds))} left"

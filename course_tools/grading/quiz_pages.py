@@ -11,7 +11,7 @@ from course_utils.judging.result import rich
 QUIZ_FILES, ORAL_FILES = ("quiz.html", "quiz_key.html", "quiz_moodle.xml", "quiz.txt"), ("oral.html",)
 QUESTIONS_IN_TALK = 3
 LETTERS = "abcd"
-NOTHING_TO_ASK = "No questions for {}: they have no answer, or none that runs."
+NOTHING_TO_ASK = "No questions for {}: no answer, or none that runs."
 
 
 def file_names(options):
@@ -20,13 +20,13 @@ def file_names(options):
 
 
 def asked_for(options, assignment):
-    """The fields of a Task that say what to ask; None where nothing is asked."""
+    """The fields of a Task for the questions; None if there are none."""
     count = max(options.quiz, QUESTIONS_IN_TALK if options.oral else 0)
     return {"questions": count, "chapters": tuple(assignment.chapters)} if count else None
 
 
 def write(options, reports, names):
-    """Write what is asked for into the output folder. Gives the sentences to say. names: {key: in the gradebook}."""
+    """Write the requested files into the output folder. Returns sentences to print. names: {key: in the gradebook}."""
     if not file_names(options):
         return
     students = [(names.get(report.student.key, report.student.name), report.quiz) for report in reports]
@@ -42,11 +42,11 @@ def write(options, reports, names):
         }
         for name, content in made.items():
             files.replace(options.out / name, content)
-        yield f"{options.out / 'quiz.html'} asks {len(asked)} students about their own code; its key is beside it."
+        yield f"{options.out / 'quiz.html'} asks {len(asked)} students about their own code; the key is beside it."
     if options.oral:
         talks = [(name, quiz[:QUESTIONS_IN_TALK]) for name, quiz in asked]
         files.replace(options.out / "oral.html", template("oral.html").render(students=talks).encode())
-        yield f"{options.out / 'oral.html'} has two minutes of talk for each of {len(asked)} students."
+        yield f"{options.out / 'oral.html'} has questions for two-minute talks with {len(asked)} students."
     if silent := [name for name, quiz in students if not quiz]:
         yield NOTHING_TO_ASK.format(", ".join(silent))
 
@@ -61,12 +61,12 @@ def by_answer(quiz):
 
 
 def answer_of(question):
-    """What all questions about one answer share."""
+    """The data that all questions about one answer share."""
     return question["exercise"], question["title"], question["code"], question["call"]
 
 
 def as_text(name, answers):
-    """One student's quiz as text, to be pasted anywhere."""
+    """One student's quiz as text to paste anywhere."""
     lines = [f"=== {name}"]
     for id, title, code, call, asked in answers:
         lines += ["", f"Your answer to {id} {title}:", *(f"{number:3}  {line}" for number, line in code), "", call]
@@ -95,12 +95,12 @@ def moodle_xml(students):
 
 
 def with_text(element, text):
-    """Give an element a text as Moodle reads it."""
+    """Give an element a text in Moodle's format."""
     ElementTree.SubElement(element, "text").text = text
 
 
 def question_as_html(question):
-    """A question with the code that it is about, as HTML; whatever a student wrote is escaped."""
+    """A question with its code as HTML; a student's text is escaped."""
     code = "".join(f"{number:3}  {line}\n" for number, line in enumerate(question["code"].split("\n"), start=1))
     return (
         f"<pre>{html.escape(code, quote=False)}</pre><p>{rich(question['call'])}</p><p>{rich(question['prompt'])}</p>"

@@ -1,4 +1,4 @@
-"""What is known of a submission after grading, and where it is kept for the next run."""
+"""The results of grading a submission, and their storage for the next run."""
 
 import functools
 import json
@@ -19,11 +19,11 @@ REPORTS_FOLDER = ".reports"  # the folder of the reports that a second run needs
 
 @dataclass(frozen=True)
 class Student:
-    """key: the name of the student's files, unlike every other. ids: what the download calls them, beside the name.
+    """key: the unique name of the student's files. ids: from the download, besides the name.
 
-    numbered_by: the platform whose own numbers the ids are; "" where they are the institution's. file: the beginning of
-    what the download calls one of the files, or the folder of all. called: what the download calls a student whom the
-    roster knows. accounts: (platform, id) in the roster, with "" as the platform of the institution's ids.
+    numbered_by: the platform whose own numbers the ids are; "" if they are the institution's. file: the beginning of
+    a file's name in the download, or the name of the folder. called: the download's name for a student in the roster.
+    accounts: (platform, id) in the roster, with "" as the platform of the institution's ids.
     """
 
     key: str
@@ -36,18 +36,18 @@ class Student:
 
     @property
     def name_there(self):
-        """What the download calls the student."""
+        """The student's name in the download."""
         return self.called or self.name
 
 
 @dataclass(frozen=True)
 class Task:
-    """A submission on its way to whoever grades it.
+    """A submission to grade.
 
-    files: [(parts of the name below the student's folder, bytes)]. digest: what identifies all of it. seconds: by the
-    clock, for all of it. late: whether the platform says so. questions: how many to ask about the answers to the
-    exercises of these chapters. seed: what these and the numbers of all calls are drawn from; "" for the course's own.
-    own: (name, text) of the files of the instructor's own exercises.
+    files: [(parts of the name below the student's folder, bytes)]. digest: identifies all of it. seconds: wall-clock
+    time for all of it. late: whether the platform says so. questions: how many to ask about the answers to these
+    chapters' exercises. seed: for these and for the numbers of all calls; "" for the course's own numbers. own: (name,
+    text) of the files of the instructor's own exercises.
     """
 
     student: Student
@@ -82,7 +82,7 @@ class GradedExercise:
 
 @dataclass(frozen=True)
 class Grade:
-    """What counts of a report. remarks: the instructor's, on the whole. added: points. factor: that is left when late.
+    """What counts of a report. remarks: the instructor's, on the whole. added: points. factor: the share left if late.
 
     excused: nothing is filled in for this student.
     """
@@ -109,10 +109,10 @@ class Grade:
 
 @dataclass(frozen=True)
 class Report:
-    """All that is known of a submission.
+    """The results of grading a submission.
 
-    graded: one for each exercise of the course. remarks: sentences on the whole submission. protection: what the
-    answers ran under. digest: of the submission and of the grader. late: whether the platform says so. lines: {id: the
+    graded: one for each exercise of the course. remarks: sentences on the whole submission. protection: under
+    which the answers ran. digest: of the submission and the grader. late: whether the platform says so. lines: {id: the
     lines of an answer that are the student's own}. published: the ids of the answers that are the course's published
     ones, line by line. quiz: questions about the answers' own code, as `own_code.draw` gives them.
     """
@@ -133,13 +133,13 @@ class Report:
 
 
 def report_to_json(report):
-    """A report as JSON can hold it. (dataclasses.asdict would copy all of it, which takes half of a grader's time.)"""
+    """A report as data for JSON. (dataclasses.asdict would copy all of it and take half of the grader's time.)"""
     graded = [vars(entry) | {"result": vars(entry.result)} for entry in report.graded]
     return vars(report) | {"student": vars(report.student), "graded": graded}
 
 
 def report_from_json(data):
-    """The Report that `report_to_json` took apart, with texts as `presentable` has them."""
+    """The Report from the data of `report_to_json`, with texts passed through `presentable`."""
     data = presentable(data)
     graded = [GradedExercise(**entry | {"result": result_from_json(entry["result"])}) for entry in data["graded"]]
     tuples = {"ids": tuple(data["student"]["ids"]), "accounts": tuple(map(tuple, data["student"]["accounts"]))}
@@ -148,12 +148,12 @@ def report_from_json(data):
 
 
 def result_from_json(data):
-    """The Result with these fields, as JSON holds them."""
+    """The Result with these fields from JSON."""
     return Result(**data | {"hints": tuple(data["hints"])})
 
 
 def presentable(data):
-    """Plain data whose texts steer no terminal and name no folder of this machine, as the messages of errors do."""
+    """Plain data without control characters or names of this machine's folders, which error messages contain."""
     if isinstance(data, dict):
         return {name: presentable(value) for name, value in data.items()}
     if isinstance(data, list):
@@ -167,15 +167,17 @@ def presentable(data):
 
 @functools.cache
 def private_folders():
-    """What tells where Python, the course and its user's files lie on this machine, as texts; the longest first."""
+    """The folders of Python, the course and its user on this machine, as texts; the longest first."""
     folders = {*package_folders(), sys.prefix, str(repository.ROOT), os.path.expanduser("~")}
     folders |= {os.path.realpath(folder) for folder in folders}
-    below = {folder for folder in folders if len(Path(folder).parts) > 1}  # without "/", the home of many a container
+    below = {
+        folder for folder in folders if len(Path(folder).parts) > 1
+    }  # without "/", the home folder in some containers
     return sorted(below | {folder.replace("\\", "\\\\") for folder in below}, key=len, reverse=True)
 
 
 def printable(text):
-    """A text with every sign replaced that cannot be seen, beside line ends and what scripts need."""
+    """A text with all invisible characters replaced, except line ends and those that scripts need."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() or sign in ALLOWED_UNPRINTABLE else "\ufffd" for sign in text)
@@ -194,7 +196,7 @@ def save_with_checksum(path, data):
 
 
 def load_with_checksum(path):
-    """What `save_with_checksum` wrote there. None where nothing is, or where it is damaged."""
+    """The data that `save_with_checksum` wrote there; None if there is none or it is damaged."""
     try:
         stored_checksum, _, content = path.read_bytes().partition(b"\n")
     except OSError:
@@ -203,12 +205,12 @@ def load_with_checksum(path):
 
 
 def checksum(path, content):
-    """What tells the content of a file from any other, and from that of another file."""
+    """A checksum of a file's content and path."""
     return sha256(os.fsencode(path.name) + b"\0" + content).hexdigest().encode()
 
 
 class ReportStore:
-    """The reports of this run and of runs before, a file a student in the output folder."""
+    """The reports of this and earlier runs, one file per student in the output folder."""
 
     def __init__(self, out):
         self.out, self.folder = out, out / REPORTS_FOLDER
@@ -219,10 +221,10 @@ class ReportStore:
         return self.folder / files.on_disk(f"{student.key}.json")
 
     def get(self, student):
-        """A student's report, or None, also where it is damaged: then the submission is graded anew."""
+        """A student's report; None if there is none or it is damaged, and the submission must be graded again."""
         try:
             return report_from_json(load_with_checksum(self.path(student)))
-        except (ValueError, TypeError, KeyError, AttributeError):  # none, or one of another version of the course
+        except (ValueError, TypeError, KeyError, AttributeError):  # none, or one from another version of the course
             return None
 
     def put(self, made):
@@ -230,10 +232,10 @@ class ReportStore:
         save_with_checksum(self.path(made.student), report_to_json(made))
 
     def keys_of_others(self, students):
-        """The keys of those whose reports are kept, beside these students."""
+        """The keys of other students whose reports are kept."""
         stored = {files.from_disk(path.stem) for path in self.folder.glob("*.json")}
         return sorted(stored - {student.key for student in students})
 
     def forget(self, key):
-        """Keep a report no longer."""
+        """Remove a report."""
         (self.folder / files.on_disk(f"{key}.json")).unlink()

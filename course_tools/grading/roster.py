@@ -1,7 +1,7 @@
-"""The instructor's list of who is who: roster.csv beside the downloads says which numbers and logins are one person's.
+"""The instructor's list of people: roster.csv, beside the downloads, lists each person's numbers and logins.
 
-Grading only reads it. An id leads to the person who has it. A name does so only where the roster has no id of that kind
-for the person, since students choose what they are called.
+Grading only reads it. An id identifies its person. A name does so only if the roster has no id of that kind for the
+person, since students choose their own names.
 """
 
 import re
@@ -15,7 +15,7 @@ from course_tools.grading.platforms.gradebook import Gradebook, normalized, norm
 from course_tools.grading.submitted_files import shortened
 
 ROSTER_FILE = "roster.csv"
-INSTITUTION = ""  # what gives student numbers, logins and e-mail addresses; Gradescope knows students by these
+INSTITUTION = ""  # the source of student numbers, logins and e-mail addresses, which Gradescope also uses
 NUMBERING = {platform.name: platform for platform in PLATFORMS if isinstance(platform, Gradebook)}
 COLUMNS = ("name", *(platform.name.casefold() for platform in PLATFORMS), "login")
 SEPARATORS = re.compile("[;,]")  # between several ids of a field
@@ -29,7 +29,7 @@ class Person:
     accounts: tuple[tuple[str, str], ...] = ()
 
     def has_account(self, platform):
-        """Whether the roster has an id of this platform's for the person."""
+        """Whether the roster has one of this platform's ids for the person."""
         return any(own == platform for own, _ in self.accounts)
 
 
@@ -41,10 +41,10 @@ class Roster:
     by_account: dict[tuple[str, str], Person] = field(default_factory=dict)
 
     def people_of(self, owners):
-        """{Owner: Person} of all whom the roster tells.
+        """{Owner: Person} of all whom the roster identifies.
 
-        Files of several owners are put together only where each has one number, or the institution's ids. Where one may
-        have several numbers, of which some are chosen by the student, or a name alone, this could be somebody else.
+        Files of several owners are joined only if each owner has one number, or the institution's ids. An owner with
+        only a name, or with several numbers, some of which the student may have chosen, could be somebody else.
         """
         found = {owner: person for owner in owners if is_certain(owner) and (person := self.by_id(owner))}
         claims = {}
@@ -61,7 +61,7 @@ class Roster:
         return found.pop() if len(found) == 1 else None
 
     def by_name(self, owner):
-        """The one Person of an Owner's name, or None; also where the roster has other ids of that kind for them."""
+        """The one Person with an Owner's name; None also if the roster has another id of that kind for them."""
         wanted = normalized_name(owner.name)
         named = [person for person in self.people if normalized_name(person.name) == wanted]
         if len(named) != 1 or owner.ids and named[0].has_account(owner.numbered_by):
@@ -75,12 +75,12 @@ def is_certain(owner):
 
 
 def account_key(platform, id):
-    """What an id of a platform, or of the institution, is compared by."""
+    """The key by which ids of a platform, or of the institution, are compared."""
     return platform, NUMBERING[platform].own_id_key(id) if platform in NUMBERING else normalized(id)
 
 
 def read_roster(downloads: Path):
-    """The Roster beside the downloads; an empty one where there is none. Ends the program where it makes no sense."""
+    """The Roster beside the downloads, or an empty one. Ends the program if it makes no sense."""
     path = downloads.absolute().parent / ROSTER_FILE
     found = Roster()
     for line, fields in table_rows(path, COLUMNS):
@@ -88,11 +88,13 @@ def read_roster(downloads: Path):
         if not person.name:
             sys.exit(f"{path}, row {line}: it needs a name.")
         if person in found.people:
-            sys.exit(f"{path}, row {line}: {person.name} stands there twice; an id tells two people apart.")
+            sys.exit(f"{path}, row {line}: {person.name} occurs twice; add an id to distinguish two people.")
         for account in person.accounts:
             other = found.by_account.setdefault(account_key(*account), person)
             if other is not person:
-                sys.exit(f"{path}, row {line}: {account[1]} is an id of {other.name} already; it can be one person's.")
+                sys.exit(
+                    f"{path}, row {line}: {account[1]} is already an id of {other.name}; two people cannot share it."
+                )
         found.people.append(person)
     return found
 

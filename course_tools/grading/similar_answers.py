@@ -1,21 +1,21 @@
-"""Answers that share more than an exercise dictates, for a person to judge: no proof, and no point depends on it.
+"""Answers that share more than an exercise requires, for a person to judge: this proves nothing and costs no points.
 
-Compared are the lines that students have written themselves, comments included. A line tells something where few of the
-class have it. Who gives other names to everything is not found.
+It compares the lines that students have written themselves, including comments. A line is telling if few students have
+it. Copies in which every name was changed are not found.
 """
 
 import itertools
 from collections import Counter
 
 MOST_LINES, LONGEST_LINE, SHORTEST_LINE = 60, 120, 4  # lines of an answer that are compared; letters of a line
-RARE_SHARE = 0.05  # of the class, and at least 3 students: so many may have a line that tells something
+RARE_SHARE = 0.05  # of the class, and at least 3 students: at most this many may have a telling line
 FEWEST_SHARED_LINES = 6  # such lines that two share, over all exercises ...
 SHARED_SHARE = 0.6  # ... and their share of the lines of the one who has fewer
 LINES_SHOWN = 3  # lines in a table
 
 
 def own_lines(text, handed_out):
-    """The lines of an answer that do not stand in what was handed out, a set of lines; without their indentation."""
+    """The lines of an answer that were not handed out, as a set, without indentation."""
     lines = (" ".join(line.split())[:LONGEST_LINE] for line in text.split("\n"))
     return [line for line in lines if len(line) >= SHORTEST_LINE and line not in handed_out][:MOST_LINES]
 

@@ -1,7 +1,7 @@
 """Who handed in what: from a folder or zip of downloads to one submission per student.
 
-Understood are one folder (or zip) per student, and flat files with a student's name, as well as the names that Canvas,
-Moodle and Gradescope give. Nothing is read here but names and Gradescope's list of students.
+It accepts one folder (or zip) per student, flat files with a student's name, and the names that Canvas, Moodle and
+Gradescope give. It reads only names, and Gradescope's list of students.
 """
 
 import functools
@@ -20,32 +20,32 @@ from course_tools.grading.reports import Student
 from course_tools.grading.submitted_files import ARCHIVE, NOTEBOOK, ZIP
 from course_utils.files import from_disk
 
-COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
+COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # added by browsers, JupyterLab and Canvas if a name is taken
 TAKEN_FOR_CLASS = (
-    "{} was read as the folder of a class, with {} students in it. If it belongs to one student, put it, unpacked, "
-    "beside a file such as note.txt."
+    "{} was read as the folder of a class with {} students. If it belongs to one student, unpack it and put it beside "
+    "a file such as note.txt."
 )
-NOT_IN_ROSTER = "The roster does not tell who these are, so they go by the names of their files: {}."
+NOT_IN_ROSTER = "The roster does not identify these students, so they are listed under the names of their files: {}."
 READ_AS_ONE = (
-    "{} were read as one student's: only their endings or the Unicode forms of their names differ. "
+    "{} were read as one student's, since their names differ only in ending or Unicode form. "
     "If they belong to two students, rename one."
 )
-MOST_FILES = 2000  # of one student, beside each other on the disk
+MOST_FILES = 2000  # of one student, on the disk
 LISTS_OF_STUDENTS = {platform.list_file for platform in PLATFORMS}
 LONGEST_NAME = 80  # characters of a file's name made from a student's, and of one that is kept
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in, as it lies there: nothing of it is opened here."""
+    """One student's files; nothing is opened here."""
 
     student: Student
     files: list[submitted_files.SubmittedFile]
-    said_late: bool = False  # in a table of the platform's
+    said_late: bool = False  # in the platform's table
 
     @property
     def late(self):
-        """Whether the platform says that something of it was handed in late."""
+        """Whether the platform says that any of it was handed in late."""
         return self.said_late or any(
             platform.is_late(without_ending(file.parts[0])) for file in self.files for platform in PLATFORMS
         )
@@ -56,7 +56,9 @@ class Submission:
         if alike := names_read_as_one(self.files):
             remarks.append(READ_AS_ONE.format(" and ".join(map(display_name, alike))))
         wanted = [file for file in self.files if is_wanted(file)]
-        wanted.sort(key=lambda file: file.parts[-1].endswith(submitted_files.PYTHON_ENDING))  # modules are often many
+        wanted.sort(
+            key=lambda file: file.parts[-1].endswith(submitted_files.PYTHON_ENDING)
+        )  # there are often many modules
         for file in wanted[:MOST_FILES]:
             try:
                 content = file.read(room)
@@ -68,26 +70,26 @@ class Submission:
         if len(wanted) > MOST_FILES:
             remarks.append(f"Only the first {MOST_FILES} of {len(wanted)} files were read.")
         others = [file for file in self.files if not is_wanted(file) and not file.problem]
-        found += [(path_below_student(file), b"") for file in others[:1]]  # tells what was handed in
+        found += [(path_below_student(file), b"") for file in others[:1]]  # shows what was handed in
         return found, remarks
 
 
 def is_wanted(file):
-    """Whether a file may hold an answer, or is a folder that cannot be looked into."""
+    """Whether a file may contain an answer, or is a folder that cannot be listed."""
     return submitted_files.worth_reading(file.parts[-1]) or file.problem and "." not in file.parts[-1]
 
 
 def submissions(start, roster=None):
-    """The submissions in a folder or zip, sorted by student. roster: a Roster, which knows whose several may be.
+    """The submissions in a folder or zip, sorted by student. roster: a Roster, which may join several into one.
 
-    Says on standard error which files are none, which folder was taken for that of a class, and whom the roster lacks.
+    Prints to standard error which files were skipped, which folder was read as a class, and whom the roster lacks.
     """
     start_name = NOTEBOOK.sub("", from_disk(start.resolve().name))
     own_name, files = class_folder(*files_of_class(start_name, start))
     owners, grouped = owners_in_lists(files), {}
     others = [file.parts[0] for file in files if is_nobodys(file) and file.parts[0] not in LISTS_OF_STUDENTS]
     if others:
-        print(f"Skipped, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
+        print(f"Skipped, as these belong to no student: {', '.join(others)}.", file=sys.stderr)
     for file in files:
         if not is_nobodys(file):
             for owner in owners_of(file, own_name, owners):
@@ -99,7 +101,7 @@ def submissions(start, roster=None):
         print(NOT_IN_ROSTER.format(", ".join(unknown)), file=sys.stderr)
     for owner, own_files in sorted(grouped.items()):
         person = people.get(owner)
-        if person in found:  # handed in on two platforms, say
+        if person in found:  # for example, handed in on two platforms
             found[person].files.extend(own_files)
             continue
         name, ids = display_name(owner.name).strip() or keys[owner], tuple(map(display_name, owner.ids))
@@ -111,7 +113,7 @@ def submissions(start, roster=None):
 
 
 def files_of_class(name, start):
-    """(name, files below the start), or those of the one zip there, beside tables and notes, if it holds the class."""
+    """(name, files below the start), or those of the only zip besides tables and notes, if it contains the class."""
     files = list(submitted_files.list_files(start))
     handed_in = [file for file in files if not is_nobodys(file)]
     if start.is_dir() and len(handed_in) == 1:
@@ -125,24 +127,24 @@ def files_of_class(name, start):
 
 
 def is_nobodys(file):
-    """Whether a file beside the students' is none of theirs: a table of grades, a note, a script to be graded with."""
+    """Whether a file among the students' is not theirs: a table of grades, a note, a grading script."""
     name = file.parts[0]
     of_somebody = NOTEBOOK.search(name) or ARCHIVE.search(name) or "." not in name or owner_in(name)
     return len(file.parts) == 1 and not file.problem and not of_somebody
 
 
 def display_name(name):
-    """A name as tables and terminals take it."""
+    """A name that is safe for tables and terminals."""
     return submitted_files.shortened(submitted_files.printable_name(name))
 
 
 def path_below_student(file):
-    """Where a file lies in its student's own folder."""
+    """A file's path in its student's own folder."""
     return file.parts[1:] or file.parts
 
 
 def name_for_student(file):
-    """How a student knows a file."""
+    """The name by which a student knows a file."""
     return submitted_files.shortened("/".join(path_below_student(file)))
 
 
@@ -152,7 +154,7 @@ def name_for_student(file):
 def class_folder(name, files):
     """(name of the folder, files below it) of the folder that holds the class.
 
-    Downloads are often wrapped: a zip of one folder of all submissions. One student's folder is no wrapping.
+    Downloads are often wrapped in a zip with one folder of all submissions. One student's folder is not a wrapper.
     """
     depth = 0
     while len({file.parts[: depth + 1] for file in files}) == 1 and len(files[0].parts) > depth + 1:
@@ -172,9 +174,9 @@ def class_folder(name, files):
 
 
 def owners_of(file, own_name, listed):
-    """The Owners of a file: of what a group handed in, all of them.
+    """The Owners of a file: for a group's submission, all members.
 
-    own_name: of the folder itself, for what is called just like a chapter. listed: as from `owners_in_lists`.
+    own_name: of the folder itself, for files that have only a chapter's name. listed: as from `owners_in_lists`.
     """
     first = file.parts[0]
     owners = listed.get(without_ending(first)) or [owner_in(first) or Owner(without_chapter(first) or own_name)]
@@ -182,9 +184,9 @@ def owners_of(file, own_name, listed):
 
 
 def names_read_as_one(files):
-    """Names of one student's files and folders that may be two students': they differ in ending or Unicode form only.
+    """Names of one student's files and folders that may be two students': they differ only in ending or Unicode form.
 
-    A chapter's own name says nothing of a student, so such names are left out.
+    A chapter's own name identifies no student, so such names are omitted.
     """
     called = {name: without_chapter(name) for name in sorted({file.parts[0] for file in files})}
     called = {name: student for name, student in called.items() if student}
@@ -203,24 +205,24 @@ def composed(name):
 
 
 def owner_in(name):
-    """The Owner in the name of a file or folder, as a learning platform writes it; None in another name."""
+    """The Owner in a file or folder name written by a learning platform; None for any other name."""
     return next(filter(None, (platform.owner(without_ending(name)) for platform in PLATFORMS)), None)
 
 
 def without_ending(name):
-    """A file's name without the endings that matter here."""
+    """A file's name without a known ending."""
     return NOTEBOOK.sub("", ARCHIVE.sub("", name))
 
 
 def without_chapter(name):
-    """A file's or folder's name without a chapter's, and without what a second download adds: it names a student."""
+    """A file's or folder's name without a chapter's name and without a second download's suffix: a student's name."""
     rest, found = chapters().subn("", without_ending(name))
     return rest.strip("-_ ") if found else rest
 
 
 @functools.cache
 def chapters():
-    """What a chapter's notebook may be called."""
+    """A pattern for the names of chapters' notebooks."""
     stems = "|".join(re.escape(source.stem) for source in repository.sources())
     return re.compile(f"({stems}){COPY}", re.IGNORECASE)
 
@@ -240,10 +242,10 @@ def owners_in_lists(files):
 
 
 def keys_of(owners):
-    """{owner: a name for the student's files}, which every file system takes and which no other student has.
+    """{owner: a name for the student's files} that works on every file system and is unique.
 
-    It is made of the owner alone, so that from run to run it stays with the student, whoever else hands in. Where two
-    would have the same, both get what tells them apart.
+    It is made from the owner alone, so that it stays the same in every run, whoever else hands in. If two names would
+    be the same, both get a distinguishing suffix.
     """
     plain = {owner: plain_key("-".join([owner.name, *owner.ids[:1]])) for owner in owners}
     times = Counter(key.casefold() for key in plain.values())
@@ -254,8 +256,8 @@ def keys_of(owners):
 
 
 def plain_key(name):
-    """A name as every file system takes it; never with a ~."""
+    """A name that works on every file system; never with a ~."""
     plain = re.sub(r"[^\w .@+-]", "_", name).encode()[:LONGEST_NAME].decode(errors="ignore").strip(" .") or "student"
     if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain, re.IGNORECASE):
-        plain = f"{plain}_"  # names that Windows keeps for devices
+        plain = f"{plain}_"  # names that Windows reserves for devices
     return plain

@@ -1,7 +1,7 @@
-"""The files that a class handed in, in a folder or a zip, as far as they can be listed without opening one of them.
+"""The files that a class handed in, in a folder or a zip, listed without opening any of them.
 
-Nothing is ever unpacked to the disk. Links are not followed, names never become paths, and every size has a limit that
-is measured while reading, not taken from what a file says of itself. What students packed is opened by `unpacking`.
+Nothing is ever unpacked to the disk. Links are not followed, names never become paths, and every size limit is
+measured while reading, not taken from a file's header. Students' own zips are opened by `unpacking`.
 """
 
 import contextlib
@@ -17,29 +17,29 @@ from course_tools.grading.reports import printable
 from course_utils.files import from_disk
 
 LARGEST_SUBMISSION = (
-    64_000_000  # bytes of one submission, packed or not: 50 MB of stored output are read, a zip bomb is not
+    64_000_000  # bytes of one submission, packed or not: enough for 50 MB of stored output, but not for a zip bomb
 )
 DEEPEST = 12  # folders and zips inside each other
 LONGEST_NAME = 120  # characters of a name in a remark
 NOTEBOOK = re.compile(r"\.ipynb(\.(txt|json))?$", re.IGNORECASE)  # browsers append the second ending
 ARCHIVE = re.compile(r"\.(zip|rar|7z|tar|gz|tgz|bz2|xz)$", re.IGNORECASE)
 PYTHON_ENDING = ".py"
-WINDOWS_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)  # how names on Windows begin that lead to one
+WINDOWS_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)  # the beginning of Windows paths with a drive
 ZIP = re.compile(r"\.zip$", re.IGNORECASE)
-# what is hidden, traces of macOS, and what environments hold: notebooks and modules that nobody here wrote
+# hidden folders, traces of macOS, and environments: notebooks and modules that nobody here wrote
 IGNORED = re.compile(r"(^|/)(\.|(__MACOSX|__pycache__|site-packages|node_modules|lib/python3\.\d+t?)(/|$))")
 
 
 class UnreadableFile(Exception):
-    """A file that is not read; the text says why, to be read after its name."""
+    """A file that is not read; the text, to be read after its name, says why."""
 
 
 @dataclass(frozen=True)
 class SubmittedFile:
     """A file on the disk, or one in the class's zip.
 
-    parts: the folders that it lies in below the start, then its name. path: where it, or the zip, lies on the disk.
-    member: its name in that zip, or None. problem: why it will not be read, or None.
+    parts: its folders below the start, then its name. path: of the file, or of the zip, on the disk. member: its name
+    in that zip, or None. problem: why it will not be read, or None.
     """
 
     parts: tuple[str, ...]
@@ -105,7 +105,7 @@ def zip_entries(archive):
     found = []
     for _, entry in sorted(archive.NameToInfo.items()):
         said = name_of(entry).replace("\\", "/").split("/")
-        names = [name for name in said if name != "."] or [""]  # tar on Windows begins each with "./"
+        names = [name for name in said if name != "."] or [""]  # tar on Windows begins each name with "./"
         leads_out = ".." in names or names[0] == "" or WINDOWS_DRIVE.fullmatch(names[0])
         if not is_worth_listing(names[-1:] if leads_out else names):
             continue
@@ -126,19 +126,19 @@ def zip_entries(archive):
 
 
 def is_worth_listing(names):
-    """Whether what lies in these folders is worth a look: not hidden and no trace of a tool. A folder's name is ""."""
+    """Whether files in these folders are worth listing: not hidden, no trace of a tool. A folder's name is ""."""
     return bool(names[-1]) and not IGNORED.search("/".join(names))
 
 
 def worth_reading(name):
-    """Whether a file may hold an answer, or what an answer imports."""
+    """Whether a file may contain an answer, or code that an answer imports."""
     return bool(NOTEBOOK.search(name) or ARCHIVE.search(name) or name.endswith(PYTHON_ENDING))
 
 
 def printable_name(name):
-    """A file's name as every file and terminal takes it.
+    """A file's name that is safe for files and terminals.
 
-    What cannot be seen is written as Python writes it, such as \\xa0, so that two names stay two.
+    Invisible characters are written as Python writes them, such as \\xa0, so that different names stay different.
     """
     if name.isprintable():
         return name
@@ -146,12 +146,12 @@ def printable_name(name):
 
 
 def shortened(name):
-    """A name in a remark: its end, which tells most, where it is too long."""
+    """A name in a remark: only its end, the most telling part, if it is too long."""
     return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
 
 
 def name_of(entry):
-    """A zip entry's name; macOS writes UTF-8 without saying so, which zipfile takes for the encoding of old DOS."""
+    """A zip entry's name; macOS writes unmarked UTF-8, which zipfile takes for an old DOS encoding."""
     if not entry.flag_bits & 0x800:
         with contextlib.suppress(UnicodeError):
             return entry.filename.encode("cp437").decode("utf-8")
@@ -159,7 +159,7 @@ def name_of(entry):
 
 
 def open_regular(path):
-    """A regular file, open for reading; not a link, even if it has become one since it was found."""
+    """A regular file, open for reading; never a link, even if it has become one since it was found."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     return os.fdopen(os.open(path, flags), "rb")
 
@@ -174,7 +174,7 @@ def read_at_most(content, most):
     """All bytes of an open file. Raises UnreadableFile when there are more than `most`."""
     data = content.read(most + 1)
     if len(data) > most:
-        raise UnreadableFile(f"was not read: one submission may hold {LARGEST_SUBMISSION // 10**6} MB in all")
+        raise UnreadableFile(f"was not read: one submission may contain {LARGEST_SUBMISSION // 10**6} MB in all")
     return data
 
 
@@ -185,7 +185,7 @@ def unreadable_says_why():
         yield
     except UnreadableFile:
         raise
-    except (OSError, RuntimeError) as error:  # the second: how zipfile speaks of passwords, and of unknown packing
+    except (OSError, RuntimeError) as error:  # zipfile raises the second for passwords and unknown compression
         raise UnreadableFile(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except Exception as error:  # zlib, lzma and zipfile each have their own errors for damaged bytes
         raise UnreadableFile(f"is damaged and cannot be read ({type(error).__name__})") from None

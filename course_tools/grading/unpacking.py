@@ -1,6 +1,6 @@
-"""Inside the process that can be killed: the notebooks in what one student handed in, with zips taken as folders.
+"""Inside the process that can be killed: the notebooks in one student's submission, with zips treated as folders.
 
-Where there is none, the Python files are read in its place.
+Without a notebook, the Python files are read instead.
 """
 
 import io
@@ -15,15 +15,15 @@ from course_tools.repository import HOUSES
 
 MOST_NOTEBOOKS = 40  # in one submission
 WEB_PAGE = re.compile(r"\.(html?|url|webloc)$", re.IGNORECASE)
-WEB_PAGE_ALONE = " A link or a saved page does not hold it: in Colab, choose File, Download, Download .ipynb."
+WEB_PAGE_ALONE = " A link or a saved page does not contain it: in Colab, choose File, Download, Download .ipynb."
 
 
 @dataclass
 class UnpackedSubmission:
-    """What a submission holds. modules: {name: text} of the Python files, by every name that a notebook in their own
+    """The contents of a submission. modules: {name: text} of Python files, by every name that a notebook in their own
     folder or in one above may import them by. scripts: their names and bytes.
 
-    remarks: sentences on what is not read. room: bytes that may still be unpacked.
+    remarks: sentences on files that are not read. room: bytes that may still be unpacked.
     """
 
     notebooks: list[tuple[str, bytes]] = field(default_factory=list)
@@ -34,14 +34,14 @@ class UnpackedSubmission:
     room: int = field(default_factory=lambda: submitted_files.LARGEST_SUBMISSION)
 
     def take(self, parts, data):
-        """Sort in one file, or all that is in it."""
+        """Add one file, or all files in it."""
         name = parts[-1]
         if NOTEBOOK.search(name):
             self.notebooks.append((name_for_student(parts), data))
         elif ZIP.search(name):
             self.unpack(parts, data)
         elif ARCHIVE.search(name):
-            self.refuse(parts, "is an archive that is not read here: only zip is")
+            self.refuse(parts, "is not a zip, the only kind of archive that is read here")
         elif name.endswith(PYTHON_ENDING):
             self.take_module([*parts[:-1], name.removesuffix(PYTHON_ENDING)], text_in(data))
             self.scripts.append((name_for_student(parts), data))
@@ -49,7 +49,7 @@ class UnpackedSubmission:
             self.others.append(name_for_student(parts))
 
     def take_module(self, path, text):
-        """Note the text of a Python file under each of its names. Its whole path is a name that no other file has."""
+        """Store the text of a Python file under each of its names. Its full path is unique."""
         if path[-1] == "__init__":
             path.pop()
         for k in range(len(path)):
@@ -58,10 +58,10 @@ class UnpackedSubmission:
                 self.modules[dotted] = text
 
     def unpack(self, parts, data):
-        """Sort in what a zip holds."""
+        """Add the files in a zip."""
         try:
             if len(parts) > submitted_files.DEEPEST:
-                raise UnreadableFile("lies too deep in folders")
+                raise UnreadableFile("is in too many nested folders")
             with submitted_files.unreadable_says_why():
                 zipped = zipfile.ZipFile(io.BytesIO(data))
         except UnreadableFile as error:
@@ -70,11 +70,11 @@ class UnpackedSubmission:
         for names, entry, problem in submitted_files.zip_entries(zipped):
             if worth_reading(names[-1]):
                 self.unpack_one((*parts, *names), zipped, entry, problem)
-            elif problem or not self.others:  # one is enough to tell what was handed in
+            elif problem or not self.others:  # one is enough to show what was handed in
                 self.others.append(name_for_student((*parts, *names)))
 
     def unpack_one(self, parts, zipped, entry, problem):
-        """Sort in one file of an open zip."""
+        """Add one file of an open zip."""
         try:
             if problem:
                 raise UnreadableFile(problem)
@@ -100,7 +100,7 @@ def unpack_submission(files):
         handed.notebooks = handed.scripts
         handed.remarks.append("No notebook was found in this submission, so its Python files were graded.")
     elif not handed.notebooks:
-        beside = f" What was handed in is {handed.others[0]}." if handed.others else ""
+        beside = f" It contains {handed.others[0]}." if handed.others else ""
         colab = WEB_PAGE_ALONE if handed.others and WEB_PAGE.search(handed.others[0]) else ""
         handed.remarks.append(
             f"No notebook was found in this submission.{beside} Hand in the file that ends in .ipynb.{colab}"
@@ -112,5 +112,5 @@ def unpack_submission(files):
 
 
 def name_for_student(parts):
-    """How a student knows a file: its place in their own folder."""
+    """The name by which a student knows a file: its path in their own folder."""
     return submitted_files.shortened("/".join(parts))

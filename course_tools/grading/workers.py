@@ -1,4 +1,4 @@
-"""Where submissions are graded: in processes of this machine, or of the workers of a Dask cluster."""
+"""Where submissions are graded: in processes on this machine, or on the workers of a Dask cluster."""
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +9,9 @@ from course_tools.grading import grading_process
 
 @contextlib.contextmanager
 def local_workers(count):
-    """(executor, how many tasks to keep in it, what lets all of it know results) over threads of this process.
+    """(executor, number of tasks to keep in it, function that shares results) over threads of this process.
 
-    Each has a process to grade.
+    Each thread has a grading process.
     """
     executor = ThreadPoolExecutor(count)
     try:
@@ -26,9 +26,9 @@ def local_workers(count):
 def dask_workers(address):
     """The same over an existing Dask cluster, whose workers have the course.
 
-    Dask moves the tasks of a worker that was lost to another one.
+    Dask moves the tasks of a lost worker to another one.
     """
-    from distributed import Client  # here: only who has a cluster has it
+    from distributed import Client  # here: only those with a cluster have it
 
     with Client(address, timeout="10s") as client:
         width = 2 * sum(client.ncores().values())

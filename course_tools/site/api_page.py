@@ -1,4 +1,4 @@
-"""The page on what other projects may import: each room's `__all__`, with the docstrings of what it names."""
+"""The page on what other projects may import: each package's `__all__`, with the docstrings of its names."""
 
 import ast
 import importlib
@@ -25,13 +25,13 @@ def page(cells):
 INTRODUCTION = """\
 # What you can import
 
-`course_utils` is the package that the notebooks import. Other projects may import the names on this page; the rest may
+The notebooks import the package `course_utils`. Other projects may import the names on this page; all others may
 change. In shapes, B is the number of sequences, T and S are numbers of tokens, and n is the number of new tokens.
 """
 
 
 def entries(room, cells):
-    """The parts of the page on a room: what it is for, and each of its names, with the first cell that uses it."""
+    """A package's parts of the page: its purpose, and each of its names, with the first cell that uses it."""
     words, _, _ = inspect.getdoc(room).partition("What may come in: ")  # the rest is for those who change it
     yield f"## {room.__name__}\n\n{words}"
     for name in room.__all__:
@@ -39,7 +39,7 @@ def entries(room, cells):
 
 
 def example(room, name, cells):
-    """A link to the cell that builds something, or to the first that uses it in a chapter that imports it; or ""."""
+    """A link to the cell that builds a name, or to the first that uses it in a chapter that imports it; or ""."""
     last = room.rpartition(".")[2]
     imports = re.compile(
         rf"^from ({room} import (\([^)]*|.*)\b{name}\b|course_utils import .*\b{last}\b)", re.MULTILINE
@@ -57,7 +57,7 @@ def example(room, name, cells):
 
 
 def description(name, value):
-    """A class or function, or the value of a constant, in words."""
+    """A class or function with its docstring, or the value of a constant."""
     if not callable(value):
         return code([f"{name} = {pprint.pformat(value, sort_dicts=False)}"])
     source = textwrap.dedent(inspect.getsource(value))
@@ -65,20 +65,20 @@ def description(name, value):
 
 
 def described(node, lines):
-    """A definition's first lines and its docstring; of a class, those of its methods, too."""
+    """A definition's first lines and docstring, and those of a class's methods."""
     methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
     parts = [code(lines[node.lineno - 1 : node.body[0].lineno - 1]), docstring(node)]
     return "\n\n".join([*parts, *(described(method, lines) for method in methods)])
 
 
 def code(lines):
-    """Lines of Python as a block, without what only a type checker reads."""
+    """Lines of Python as a block, without comments for type checkers."""
     text = re.sub(r"  # type: .*", "", "\n".join(lines))
     return f"```python\n{textwrap.dedent(text)}\n```"
 
 
 def docstring(node):
-    """A docstring in which the arguments that it describes stand out, where `x: ...` describes x."""
+    """A docstring with described arguments in bold, where `x: ...` describes x."""
     arguments = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
     return re.sub(
         r"(?:\w+, )*\w+(?=:\s)",

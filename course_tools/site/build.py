@@ -1,4 +1,4 @@
-"""Write the site's pages and let Sphinx build them into one folder, which takes the place of the old one whole."""
+"""Write the site's pages and let Sphinx build them into one folder, which replaces the old one as a whole."""
 
 import sys
 import tempfile
@@ -10,24 +10,24 @@ from sphinx.cmd.build import build_main
 from course_tools import links, repository
 from course_tools.site import api_page, chapter_page, glossary, ledger_page, reading_copy, start_page, teaching_page
 
-SPHINX_SETTINGS = Path(__file__).parent / "source"  # Sphinx's, and what a site has beside chapters
-SITE_MARK = ".buildinfo"  # Sphinx's own, in every site that it built
+SPHINX_SETTINGS = Path(__file__).parent / "source"  # and all that a site has besides chapters
+SITE_MARK = ".buildinfo"  # Sphinx writes it into every site
 
 
 def build(target):
     """Build the site into the folder `target`. Ends the program with a sentence where that is not possible."""
     if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / SITE_MARK).is_file())):
-        sys.exit(f"{target} is there and is not a site: name a folder that is empty or not there yet.")
+        sys.exit(f"{target} exists and is not a site: name an empty or new folder.")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".site-", ignore_cleanup_errors=True) as work:
         sources, made = Path(work, "sources"), Path(work, "made")
         write_sources(sources)
         options = ["-q", "-W", "--keep-going", "-c", str(SPHINX_SETTINGS), "-d", str(Path(work, "doctrees"))]
         if build_main([*options, str(sources), str(made)]):
-            sys.exit("The site was not built, and what was there stays: the lines above say what is in the way.")
+            sys.exit("The site was not built, and the old one was not changed: the lines above give the reason.")
         reading_copy.write_all(made, [path.stem for path in repository.learners()])
         if target.exists():
-            target.rename(Path(work, "before"))  # Windows refuses while a file in it is open: nothing is lost
+            target.rename(Path(work, "before"))  # Windows refuses while a file in it is open; nothing is lost
         made.rename(target)
 
 

@@ -1,6 +1,6 @@
-"""A chapter's page: its stored notebook, with what a reader needs in the place of what needs a kernel.
+"""A chapter's page: its stored notebook, with replacements for the cells that need a kernel.
 
-Cells are known by what a build gives them, `setup`, `check-1-2`, `progress`, and by `answer("Q1.2", ...)` in them.
+Cells are recognised by the names from a build, such as `setup`, `check-1-2`, `progress`, and by `answer("Q1.2", ...)`.
 """
 
 import re
@@ -16,7 +16,7 @@ QUESTION_CALL = re.compile(r'^answer\("(Q[\w.]+)"', re.MULTILINE)
 CHECK = re.compile(r"check-(\d+)-(\d+)")
 TO_KERNEL = re.compile(
     r"^Run the cells from top to bottom.*(?:\n.+)*\n?", re.MULTILINE
-)  # words that only a notebook needs
+)  # text that only a notebook needs
 TO_CONTENTS = re.compile(r"\]\(\.\./README\.md(#\S*?)?\)")
 
 
@@ -37,19 +37,19 @@ def page(topic, address):
 
 
 def notebook_path(topic):
-    """Where a learner's stored notebook lies."""
+    """The path of a learner's stored notebook."""
     return repository.ROOT / "notebooks" / f"{topic}.ipynb"
 
 
 def solved_path(topic):
-    """Where the chapter's notebook with worked answers lies."""
+    """The path of the chapter's notebook with worked answers."""
     return repository.ROOT / "solutions" / f"{topic}.ipynb"
 
 
 def without_kernel_cells(cells):
-    """The cells without the setup, without `review`, puzzles, and without `progress` and the words that lead to it."""
+    """The cells without the setup, `review`, puzzles, `progress` and the text that leads to it."""
     names = [cell.id for cell in cells]
-    played = [name for name in names if name.startswith("play-")]  # each stands where its check was
+    played = [name for name in names if name.startswith("play-")]  # each is shown in place of its check
     useless = {
         "setup",
         "review",
@@ -78,9 +78,9 @@ def question_asked(cell):
 
 
 def code_cells(cell, number, worked, address):
-    """A code cell of chapter `number` below a place to link to; instead of a check, the puzzle or where to do it.
+    """A code cell of chapter `number` below a place to link to; a check becomes the puzzle or a link to a way to do it.
 
-    worked: the same cell where exercises are solved, whose outputs stand for those of a learner's code.
+    worked: the same cell in the solved notebook, whose outputs replace those of a learner's code.
     """
     if found := CHECK.fullmatch(cell.id):
         id = f"{found[1]}.{found[2]}"
@@ -96,12 +96,12 @@ def code_cells(cell, number, worked, address):
 
 
 def played(id, number, address):
-    """How exercise `id` is done: as a figure of this page, or where its code runs."""
+    """How to do exercise `id`: as a figure on this page, or where its code runs."""
     if id in play.BOARDS:
         return f"````{{raw}} html\n{play.puzzle_figure(id).html()}\n````"
     (topic,) = (path.stem for path in repository.learners() if int(path.stem[:2]) == number)
     colab = f" [in Colab]({links.address('colab', f'notebooks/{topic}.ipynb', address)}) or" if address else ""
-    return f"*Write and check it{colab} [in the notebook](ways.md).*"
+    return f"*Write and check your answer{colab} [in the notebook](ways.md).*"
 
 
 def cell_anchor(number, id):

@@ -1,4 +1,4 @@
-"""What a page keeps folded until a reader wants it, as MyST: hints, worked answers, the replies to a question."""
+"""Folded blocks of a page, in MyST: hints, worked answers, the replies to a question."""
 
 import re
 
@@ -8,13 +8,13 @@ CHOICE = re.compile(r"^\* \*\*(\w)\*\* (.*(?:\n +\S.*)*)\n?", re.MULTILINE)  # "
 
 
 def dropdown(title, name, text, look=""):
-    """A text that is folded behind a title of one line. name: the place to link to. look: its classes."""
+    """A text folded below a one-line title. name: the place to link to. look: its classes."""
     options = f":class-container: {look}\n" if look else ""
     return f"::::{{dropdown}} {title}\n:name: {name}\n{options}\n{text}\n::::\n"
 
 
 def hints_and_answer(id):
-    """The hints of exercise `id`, each folded, and its worked answer with what explains it."""
+    """The hints of exercise `id`, each folded, and its worked answer with the explanation."""
     hints = EXERCISES[id].hints
     code, explanation = solutions.worked_answer(id)
     folded = [
@@ -26,7 +26,7 @@ def hints_and_answer(id):
 
 
 def question_with_replies(id, text):
-    """The Markdown of question `id` with its choices as titles, each with the reply folded behind it."""
+    """The Markdown of question `id` with its choices as titles, each with the reply folded below."""
     return CHOICE.sub(
         lambda found: dropdown(
             choice_title(*found.groups()),
@@ -39,12 +39,12 @@ def question_with_replies(id, text):
 
 
 def typed_answer(id):
-    """What answers question `id`, which a notebook lets you type, folded."""
+    """The answer to question `id`, folded; in a notebook, you type it."""
     return dropdown("Show the answer", anchor("typed", id), FILL_INS[id].explanation)
 
 
 def anchor(*names):
-    """The name of a place on a page, also its id there: hint-1-2-3."""
+    """The name of a place on a page, which is also its id there: hint-1-2-3."""
     return "-".join(map(str, names)).replace(".", "-").lower()
 
 
@@ -54,6 +54,6 @@ def choice_title(letter, words):
 
 
 def reply(id, letter):
-    """What there is to say to a choice."""
+    """The reply to a choice."""
     right = letter == QUESTIONS[id].right
     return f"{'✓' if right else '✗'} {QUESTIONS[id].explanations[letter]}"

@@ -5,19 +5,19 @@ import re
 from course_tools import repository
 from course_tools.site import chapter_page
 
-# what no link may go into: headings, code, links, formulas, bold words
+# no link may go inside these: headings, code, links, formulas, bold words
 NO_LINKS_INSIDE = r"^#.*$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|\$\$.+?\$\$|\$[^$]+\$|\*\*[^*]+\*\*"
 SUBSCRIPT = r"(?:\^\{\(\w\)\}|_\{?[0-9a-z]{1,2}\}?)?"  # x^{(2)} is an x, \alpha_{ij} an \alpha
 
 
 def entries():
-    """({symbol in LaTeX: meaning}, {word: meaning}), in the page's order."""
+    """({symbol in LaTeX: meaning}, {word: meaning})."""
     glossary = repository.table("course_tools/site/source/glossary.toml")
     return glossary["symbols"], glossary["words"]
 
 
 def other_names(first):
-    """{number of a chapter: what else its words are called, word by word}. first: as in glossary_page."""
+    """{number of a chapter: other names of its words, as single words}. first: as in glossary_page."""
     found = {}
     for name, others in repository.table("course_tools/site/source/glossary.toml")["also"].items():
         found.setdefault(int(first[name].split("-")[1]), []).extend(re.findall(r"[\w-]+", others))
@@ -32,7 +32,7 @@ def anchor(name):
 def glossary_page(first):
     """The page in MyST's Markdown. first: {word or symbol: the place where it first occurs}."""
     symbols, words = entries()
-    parts = ["# Symbols and words\n\nEach is explained in full where it first occurs.\n\n## Symbols\n"]
+    parts = ["# Symbols and words\n\nThe chapters explain each in full where it first occurs.\n\n## Symbols\n"]
     parts += [glossary_entry(name, f"${name}$", meaning, first.get(name)) for name, meaning in symbols.items()]
     parts += ["## Words\n"]
     parts += [glossary_entry(name, name, words[name], first.get(name)) for name in sorted(words, key=str.lower)]
@@ -40,7 +40,7 @@ def glossary_page(first):
 
 
 def glossary_entry(name, shown, meaning, place):
-    """A word or a symbol, what it means, and the way to where it first occurs."""
+    """A word or symbol with its meaning and a link to its first occurrence."""
     there = f" ([chapter {place.split('-')[1]}](#{place}))" if place else ""
     return f"({anchor(name)})=\n{shown}\n: {meaning}{there}\n"
 
@@ -51,7 +51,7 @@ def glossary_entry(name, shown, meaning, place):
 def link_first_occurrences(pages):
     """Link the first occurrence of every word and symbol, in place; {word or symbol: the name of its place}.
 
-    pages: {number of a chapter: its page}. A word in bold comes before one in passing.
+    pages: {number of a chapter: its page}. A word in bold takes precedence.
     """
     symbols, words = entries()
     wanted = {name: [rf"\${re.escape(name)}{SUBSCRIPT}\$"] for name in symbols}
@@ -69,7 +69,7 @@ def singular_or_plural(word):
 
 
 def may_hold_links(cell):
-    """Whether these are words that every reader sees."""
+    """Whether this is text that every reader sees."""
     return cell.cell_type == "markdown" and "{dropdown}" not in cell.source and not cell.source.startswith("(")
 
 

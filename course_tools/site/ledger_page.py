@@ -3,7 +3,7 @@
 from course_tools import repository
 from course_tools.site.chapter_page import cell_anchor
 
-LONGEST = 60  # letters of a value; the cell shows all
+LONGEST = 60  # letters shown of a value; the cell shows all
 
 
 def page():
@@ -23,9 +23,9 @@ def page():
 INTRODUCTION = """\
 # The ledger
 
-Five texts stand behind this course. Here is every number that they print, in their order, with the cell that prints it
-here, digit for digit, or the reason why none can. Figures from papers and configurations that chapters compute anew
-follow at the end. A test compares the two whenever anything changes.
+This course is based on five texts. Here is every number that they print, in order, with the cell that prints the same
+digits here, or the reason why no cell can. Figures from papers and configurations that chapters compute again are at
+the end. A test repeats these comparisons after every change.
 """
 
 

@@ -1,6 +1,6 @@
-"""A chapter as one HTML file to keep and to print: words, outputs and figures, and nothing that is loaded.
+"""A chapter as one HTML file to keep and to print, with text, outputs and figures; it loads nothing else.
 
-Figures move in it as on the page. Hints and answers stay folded; on paper, what is unfolded is printed.
+Figures move as they do on the page. Hints and answers are folded; printing shows the unfolded ones.
 """
 
 import base64
@@ -56,5 +56,5 @@ def copy_of(page, topic, site, colours):
 
 
 def as_data(png):
-    """A PNG as an address that holds it."""
+    """A PNG as a data URL."""
     return f"data:image/png;base64,{base64.b64encode(png).decode()}"

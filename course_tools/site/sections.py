@@ -1,4 +1,4 @@
-"""A Sphinx extension: the words of each section, by which the search page finds it. Sphinx's own index knows pages."""
+"""A Sphinx extension: an index of sections' words for the search page, as Sphinx's own index knows only pages."""
 
 import json
 import re
@@ -28,27 +28,27 @@ def collect(app, doctree, docname):
 
 
 def words(text):
-    """The words of a text, each once, with what else they are called."""
+    """The words of a text, each once, with their other names."""
     also = repository.table("course_tools/site/source/glossary.toml")["also"]
     others = [more for name, more in also.items() if name.lower() in text.lower()]
     return " ".join(dict.fromkeys(WORD.findall(" ".join([text, *others]).lower())))
 
 
 def load(app, pagename, templatename, context, doctree):
-    """Let the search page load them."""
+    """Make the search page load the index."""
     if pagename == "search":
         app.add_js_file("sections.js")
         app.add_js_file("search_sections.js")
 
 
 def write(app, exception):
-    """Write what was kept, page by page."""
+    """Write the collected sections, page by page."""
     text = json.dumps(sorted(app.sections, key=lambda each: each[0].partition("#")[0]), ensure_ascii=False)
     Path(app.outdir, SECTIONS).write_text(f"const SECTIONS = {text};\n", encoding="utf-8")
 
 
 def setup(app):
-    """Tell Sphinx of it."""
+    """Register the extension."""
     app.sections = []
     app.connect("doctree-resolved", collect)
     app.connect("html-page-context", load)

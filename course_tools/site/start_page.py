@@ -1,4 +1,4 @@
-"""The first page: source/index.md with a puzzle to play and the list of chapters in it."""
+"""The first page: source/index.md with a puzzle to play and the list of chapters."""
 
 from course_tools import links
 from course_tools.repository import ROOT

@@ -1,4 +1,4 @@
-"""The page for instructors: teaching.md with the aims, plans and exercises that chapters and tests hold."""
+"""The page for instructors: teaching.md with aims, plans and exercises from chapters and tests."""
 
 import re
 
@@ -51,13 +51,13 @@ def plan(name, sessions, numbers, topics):
 
 
 def exercise_table(number, topic):
-    """A chapter's exercises, each with what to know of it."""
+    """A chapter's exercises, each with its entry."""
     own = [exercise_entry(exercise) for exercise in EXERCISES.values() if exercise.chapter == number]
     return "\n".join([f"### {linked_title(topic)[0]}", "", *own, ""])
 
 
 def exercise_entry(exercise):
-    """What an instructor should know of an exercise."""
+    """An exercise's entry: what an instructor should know about it."""
     kind = "puzzle" if isinstance(exercise, Puzzle) else "layer" if exercise.name[:1].isupper() else "function"
     points = f"{exercise.points} point{'s' if exercise.points > 1 else ''}"
     head = f"**{exercise.id} {exercise.title}** ({kind}, {points}, {exercise.minutes} minutes)"

@@ -1,31 +1,31 @@
 """The attention layers: those that chapters 1 to 8 teach, one idea each, and one for use.
 
-For use is `Attention`: by its arguments the layer of GPT-2, Llama 1 to 3, Mistral, Qwen 2 and 3, the attention of
-Qwen3-Next, Gemma 1 to 3, gpt-oss, SmolLM3, Phi, GPT-NeoX, and Cohere without norms. What DeepSeek does instead, with a
-cache of its own, is `LatentAttention`. Both are held to the library `transformers`, family by family. The norms of
-OLMo-2 and Cohere are refused by name. All others are for teaching: each adds one idea to the one before, and stays as
-its chapter shows it, but typed.
+`Attention` is for use. Its arguments make it the layer of GPT-2, Llama 1 to 3, Mistral, Qwen 2 and 3, Gemma 1 to 3,
+gpt-oss, SmolLM3, Phi, GPT-NeoX, and Cohere without norms, or the attention of Qwen3-Next. `LatentAttention` is the
+layer of DeepSeek, with its own kind of cache. Tests compare both with the library `transformers`, family by family. The
+norms of OLMo-2 and Cohere are refused by name. All other layers are for teaching: each adds one idea to the one before,
+and equals the one in its chapter, but has types.
 
-Names that mean the same everywhere:
+Names with the same meaning everywhere:
 
-* x: the tokens, (B, T, d_in) for a batch of B sequences, or (T, d_in) for one. Where the output is as wide as x, both
-  widths are called d_model; otherwise the output's is d_out.
-* num_heads, num_kv_heads, head_dim: how many heads of queries and of keys there are, and how wide each is.
-* context_length: the most tokens that a layer takes. dropout: the chance to drop a weight in training, below 1.
+* x: the tokens, (B, T, d_in) for a batch of B sequences, or (T, d_in) for one. If the output is as wide as x, both
+  widths are called d_model; otherwise the output's width is d_out.
+* num_heads, num_kv_heads, head_dim: the numbers of query heads and of key heads, and the width of each.
+* context_length: the most tokens that a layer takes. dropout: the probability of dropping a weight, below 1.
 * qkv_bias, bias: whether linear layers have a bias: those of queries, keys and values, or all four.
 * scores, hidden: (..., T, S), scores of T queries on S keys, and a boolean tensor that is True where a key is hidden.
-* mask, window, cache: as in Attention. positions, frequencies, base: of rotary positions, frequency k being
-  base^(-2k / head_dim). device: where a new tensor is made. name: what a message calls an input.
-* projected, context, heads: what comes out of a linear layer, out of weights times values, and after a split.
+* mask, window, cache: as in Attention. positions, frequencies, base: of rotary positions; frequency k is
+  base^(-2k / head_dim). device: of a new tensor. name: of an input in messages.
+* projected, context, heads: the results of a linear layer, of weights times values, and of a split.
 
-Every layer raises ValueError, with a sentence that says what to do, for input that it cannot take.
+For input that it cannot take, every layer raises ValueError with a sentence that says what to do.
 
 Sources: scaled dot products and heads, Vaswani et al., 2017; rotary positions, Su et al., 2021; shared keys, Ainslie et
 al., 2023; norms of queries and keys, Henry et al., 2020; windows, Jiang et al., 2023; sinks, OpenAI's gpt-oss, 2025;
 latent attention, DeepSeek-V2, 2024; rescaled frequencies, Meta's Llama 3.1, 2024, and YaRN, Peng et al., 2023; bounds
 for scores, Gemma 2, 2024; gates after attention, Qiu et al., 2025.
 
-What may come in: layers, the steps that they share, and the numbers that they are held to. Not: whole models, training.
+What may come in: layers and the steps that they share. Not: whole models, training.
 """
 
 from course_utils.attention.cache import Cache

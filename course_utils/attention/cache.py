@@ -11,9 +11,9 @@ __all__ = ["Cache"]
 
 
 class Cache(NamedTuple):
-    """keys, values: (B, num_kv_heads, S, head_dim) of the newest S tokens. length: how many there were, T.
+    """keys, values: (B, num_kv_heads, S, head_dim) of the newest S tokens. length: the number so far, T.
 
-    Without a window S is T. It is made by a layer, and checks what it is asked to append.
+    Without a window, S is T. A layer makes it, and it checks what is appended.
     """
 
     keys: Tensor
@@ -22,17 +22,17 @@ class Cache(NamedTuple):
 
     @staticmethod
     def length_of(cache: "Cache | None") -> int:
-        """How many tokens came before: 0 where cache is None. Raises ValueError for anything but a Cache."""
+        """The number of earlier tokens: 0 if cache is None. Raises ValueError for anything but a Cache."""
         if cache is not None and not isinstance(cache, Cache):
             raise ValueError(
-                f"cache is a {type(cache).__name__}, but its length is needed, too: "
-                "pass the whole cache that the last call of this layer returned, or None to begin."
+                f"cache is a {type(cache).__name__}, which lacks the length: "
+                "pass the whole cache that the last call of this layer returned, or None to start."
             )
         return 0 if cache is None else cache.length
 
     @staticmethod
     def extended(cache: "Cache | None", keys: Tensor, values: Tensor) -> "Cache":
-        """The cache with keys and values (B, num_kv_heads, n, head_dim) appended. Raises ValueError if they misfit."""
+        """The cache with keys and values (B, num_kv_heads, n, head_dim) appended. Raises ValueError for a misfit."""
         if cache is None:
             return Cache(keys, values, keys.shape[-2])
         check_cache(cache[:2], keys, values)
@@ -40,13 +40,13 @@ class Cache(NamedTuple):
         return Cache(keys, values, cache.length + keys.shape[-2] - cache.keys.shape[-2])
 
     def cut(self, mask: Tensor | None) -> Tensor | None:
-        """Of a mask (B, n, T) the columns of the tokens that are kept: (B, n, S)."""
-        if mask is None or mask.shape[-1] != self.length:  # what does not fit is refused where it is used
+        """The columns of a mask (B, n, T) for the tokens that are kept: (B, n, S)."""
+        if mask is None or mask.shape[-1] != self.length:  # a mask that does not fit is refused where it is used
             return mask
         return mask[..., self.length - self.keys.shape[-2] :]
 
     def seen_next(self, window: int | None) -> "Cache":
-        """The cache without what a window hides from the next token."""
+        """The cache without tokens that a window hides from the next one."""
         if window is None:
             return self
         first = max(0, self.keys.shape[-2] - window + 1)

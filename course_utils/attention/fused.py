@@ -1,7 +1,7 @@
-"""Attention by PyTorch's kernels, for all that `Attention` can hide, without a table of weights.
+"""Attention with PyTorch's kernels, for everything that `Attention` can hide, without a matrix of weights.
 
-`F.scaled_dot_product_attention` keeps T² numbers for every mask but the causal one. So a window goes through it in
-blocks of queries, which share one small mask; and padding and sinks become one more number in each vector.
+`F.scaled_dot_product_attention` stores T² numbers for every mask but the causal one. So windows are computed in blocks
+of queries, which share one small mask, and padding and sinks become one more number in each vector.
 """
 
 from typing import Any
@@ -15,8 +15,8 @@ from course_utils.validation import check_mask
 
 __all__ = ["fused_attention"]
 
-BLOCK, NUMBERS = 128, 2**17  # at most so many queries in a block, and about so many numbers in its mask
-FAR = 2.0**15  # float16 holds it; a score of -FAR² lies far below any other, in the 32 bits of a kernel
+BLOCK, NUMBERS = 128, 2**17  # the most queries in a block, and about as many numbers in its mask
+FAR = 2.0**15  # fits into float16; a score of -FAR² is far below any other in a kernel's 32 bits
 
 
 def fused_attention(
@@ -32,13 +32,13 @@ def fused_attention(
     """The context (B, num_heads, n, head_dim) for the queries of the n newest tokens.
 
     keys, values: of T tokens, (B, num_kv_heads, T, head_dim). A single sequence has no B. mask, window, sinks, scale:
-    as in Attention; dropout: at this call, and above 0 a CPU stores the weights after all. values may have another
-    width, which the context then has. A mask (B, n, T) costs memory of its size, padding, (B, 1, T), nearly none.
-    Raises ValueError for a mask that does not fit, and RuntimeError where second derivatives are asked for.
+    as in Attention. dropout: for this call; above 0, a CPU does store the weights. values may have another width, which
+    the context then has. A mask (B, n, T) takes memory of its size, but padding, (B, 1, T), nearly none. Raises
+    ValueError for a mask that does not fit, and RuntimeError if second derivatives are requested.
     """
     if mask is not None:
         check_mask(mask, queries, keys)
-    if queries.dim() == 3:  # the fast kernels want a batch
+    if queries.dim() == 3:  # the fast kernels need a batch
         mask = None if mask is None else mask[None]
         return fused_attention(queries[None], keys[None], values[None], mask, window, sinks, scale, dropout)[0]
     num_new, num_tokens, width = queries.shape[-2], keys.shape[-2], values.shape[-1]
@@ -46,14 +46,14 @@ def fused_attention(
         return queries[..., :1].expand(*queries.shape[:-1], width)
     scale = queries.shape[-1] ** -0.5 if scale is None else scale
     window = num_tokens if window is None else min(window, num_tokens)
-    queries, keys = queries.to(values), keys.to(values)  # under autocast a norm leaves them in 32 bits
+    queries, keys = queries.to(values), keys.to(values)  # under autocast, a norm leaves them in 32 bits
 
     empty = None
     if mask is not None and mask.shape[-2] == 1 < num_new:  # keys that nobody sees
         empty = rows_without_keys(mask.expand(-1, -1, num_tokens), num_new, window)  # (B, 1, n, 1)
         queries, keys = longer(queries, -FAR), longer(keys, FAR * mask.unsqueeze(-1))
         mask = None
-    if sinks is not None:  # token 0 becomes a key of zeros and a 1, which meets a number in the queries: the sink
+    if sinks is not None:  # the sink becomes key 0: zeros and a 1, multiplied by an extra number in each query
         queries, keys = longer(queries, sinks[:, None, None] / scale), F.pad(keys, (0, 1, 1, 0))
         keys[..., 0, -1] = 1.0
         values = F.pad(values, (0, 0, 1, 0))
@@ -81,7 +81,7 @@ def rows_without_keys(mask: Tensor, num_new: int, window: int) -> Tensor:
 
 
 def same_width(queries: Tensor, keys: Tensor, values: Tensor) -> list[Tensor]:
-    """The three with zeros at their ends: as long as the longest, and on a graphics card a multiple of 8."""
+    """All three padded with zeros to the longest width, and on a graphics card to a multiple of 8."""
     width = max(queries.shape[-1], values.shape[-1])
     if queries.shape[-1] != values.shape[-1] and queries.device.type != "cpu":
         width += -width % 8  # other widths get a slow kernel there
@@ -90,10 +90,10 @@ def same_width(queries: Tensor, keys: Tensor, values: Tensor) -> list[Tensor]:
 
 
 def causal(queries: Tensor, keys: Tensor, values: Tensor, scale: float, dropout: float) -> Tensor:
-    """The context where each of T tokens sees itself and all before it, and the sink if that is one more key."""
+    """The context if each of T tokens sees itself and all before it, and the sink if there is one more key."""
     sinks = keys.shape[-2] - queries.shape[-2]  # 0 or 1
     if sinks:
-        queries = F.pad(queries, (0, 0, 1, 0))  # one more query, too; nobody reads what it gets
+        queries = F.pad(queries, (0, 0, 1, 0))  # one more query, whose result is not used
     return kernel(queries, keys, values, scale=scale, dropout_p=dropout, is_causal=True)[..., sinks:, :]
 
 
@@ -107,14 +107,14 @@ def in_blocks(
     window: int,
     mask: Tensor | None,
 ) -> Tensor:
-    """The context of the n newest tokens, some queries at a time, with those keys that one of them sees.
+    """The context of the n newest tokens, in blocks of queries, each with only the keys that it can see.
 
     keys, values: of num_tokens tokens, after the sink if there is one. mask: None or (B, n, T); it hides more keys.
     """
     num_new, sinks = queries.shape[-2], keys.shape[-2] - num_tokens
     size = min(num_new, BLOCK, max(1, NUMBERS // window))
-    hidden = hidden_keys(size, size + window - 1, window, queries.device)  # what a block's queries must not see
-    shared = additive(F.pad(hidden, (0, sinks)), queries.dtype)  # kept once for all blocks; a boolean one for each
+    hidden = hidden_keys(size, size + window - 1, window, queries.device)  # from a block's queries
+    shared = additive(F.pad(hidden, (0, sinks)), queries.dtype)  # once for all blocks, unlike a boolean mask
     contexts = []
     for stop in range(num_new, 0, -size):  # from the end, where all blocks are alike
         rows, last = min(size, stop), num_tokens - num_new + stop
@@ -123,7 +123,7 @@ def in_blocks(
         if sinks:
             seen = torch.cat([seen, keys[..., :1, :]], dim=-2)
             theirs = torch.cat([theirs, values[..., :1, :]], dim=-2)
-        bias = None if num_new == 1 else shared[-rows:, first - last - sinks :]  # a single token sees all of them
+        bias = None if num_new == 1 else shared[-rows:, first - last - sinks :]  # a single token sees all keys
         if mask is not None:
             more = mask.expand(-1, num_new, num_tokens)[:, None, stop - rows : stop, first:last]
             invisible = hidden[-rows:, first - last :] | more  # (B, 1, rows, last - first)
@@ -135,15 +135,15 @@ def in_blocks(
 
 
 def additive(hidden: Tensor, dtype: torch.dtype) -> Tensor:
-    """What is added to scores: -inf where they are hidden, 0 elsewhere."""
+    """The bias to add to scores: -inf where they are hidden, 0 elsewhere."""
     return torch.zeros(hidden.shape, dtype=dtype, device=hidden.device).masked_fill(hidden, -torch.inf)
 
 
 def kernel(queries: Tensor, keys: Tensor, values: Tensor, attn_mask: Tensor | None = None, **how: Any) -> Tensor:
-    """F.scaled_dot_product_attention for grouped keys; in derivatives of derivatives it raises RuntimeError."""
+    """F.scaled_dot_product_attention for grouped keys; raises RuntimeError in second derivatives."""
     num_heads, shared = queries.shape[-3], keys.shape[-3] < queries.shape[-3]
     if shared and attn_mask is not None and queries.device.type != "cpu":
-        # a graphics card's fast kernel for masks knows no groups, and its slow one stores weights
+        # a graphics card's fast kernel for masks does not support groups, and its slow one stores weights
         keys, values, shared = repeat_groups(keys, num_heads), repeat_groups(values, num_heads), False
     context = F.scaled_dot_product_attention(queries, keys, values, attn_mask=attn_mask, enable_gqa=shared, **how)
     if context.requires_grad and not torch.compiler.is_compiling() and "ScaledDotProduct" in context.grad_fn.name():
@@ -152,9 +152,9 @@ def kernel(queries: Tensor, keys: Tensor, values: Tensor, attn_mask: Tensor | No
 
 
 def refuse_second_derivatives(gradient: Tensor) -> None:
-    """Refuse a backward pass that is to be derived again: with create_graph=True. Raises RuntimeError."""
+    """Refuse a backward pass for second derivatives (create_graph=True). Raises RuntimeError."""
     if torch.is_grad_enabled():
         raise RuntimeError(
-            "PyTorch's fast kernels have no second derivatives (create_graph=True): take the output of attend, which "
-            "computes the same by its weights, or run forward under sdpa_kernel(SDPBackend.MATH)."
+            "PyTorch's fast kernels have no second derivatives (create_graph=True): use the output of attend, which "
+            "computes the same from its weights, or run forward under sdpa_kernel(SDPBackend.MATH)."
         )

@@ -1,4 +1,4 @@
-"""Latent attention, as in DeepSeek-V2 and V3: keys and values of all heads come from one short vector a token."""
+"""Latent attention, as in DeepSeek-V2 and V3: one short vector per token gives the keys and values of all heads."""
 
 import torch
 from torch import Tensor, nn
@@ -13,11 +13,11 @@ __all__ = ["LatentAttention"]
 
 
 class LatentAttention(nn.Module):
-    """Attention whose cache holds a latent and one rotary key a token: (B, n, d_model) to (B, n, d_model).
+    """Attention whose cache has one latent and one rotary key per token: (B, n, d_model) to (B, n, d_model).
 
-    A query has content_dim numbers that meet a key made of the latent, and rotary_dim numbers that meet the rotary key,
-    which each of the num_heads heads shares. value_dim: the size of a head's values. query_rank, latent_dim: the width
-    through which queries are made (None: straight from x, as in DeepSeek-V2-Lite), and that of the latent.
+    A query has content_dim numbers for a key made from the latent, and rotary_dim numbers for the rotary key, which all
+    num_heads heads share. value_dim: the size of a head's values. query_rank, latent_dim: the width through which
+    queries are made (None: directly from x, as in DeepSeek-V2-Lite), and that of the latent.
     norm_eps: of the RMSNorm of both. interleaved: as in Attention, and as in DeepSeek's own files.
     frequencies: (rotary_dim / 2,). scale: of the scores; None: 1 / sqrt(content_dim + rotary_dim).
     """
@@ -73,7 +73,7 @@ class LatentAttention(nn.Module):
 
         keys = values = latents.unsqueeze(-3)  # (B, 1, T, latent_dim)
         W_key, W_value = self.by_head(self.W_key), self.by_head(self.W_value)
-        if absorbed:  # queries move to where the latents are; no head ever makes a key or a value
+        if absorbed:  # queries are mapped to the latents' space; no head ever makes a key or a value
             content_queries = content_queries @ W_key  # (B, num_heads, n, latent_dim)
         else:
             keys = keys @ W_key.transpose(-2, -1)  # (B, num_heads, T, content_dim)
@@ -113,8 +113,8 @@ class LatentAttention(nn.Module):
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """The output for the n newest tokens x, and the cache: (B, T, latent_dim) and (B, T, rotary_dim).
 
-        absorbed: the same numbers by another order of products, which never makes a head's keys and values.
-        cache: as in Attention. mask: too; DeepSeek-V3.2 hides all keys but those that its indexer picks.
+        absorbed: the same numbers with another order of products, which never makes a head's keys and values.
+        cache, mask: as in Attention; DeepSeek-V3.2 hides all keys but those that its indexer picks.
         """
         queries, keys, values, cache = self.project(x, cache, absorbed)
         context = fused_attention(queries, keys, values, mask, scale=1.0)  # no weights are stored

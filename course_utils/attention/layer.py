@@ -1,7 +1,7 @@
 """The layer for use: the attention of today's decoders, each by its arguments.
 
-Chapter 9 shows it as it stands here, with fewer types. Beside it stand its steps (`steps`), its cache (`cache`), its
-table of cosines (`rotary_table`) and what goes through PyTorch's kernels (`fused`). Shapes as in `teaching`: B
+Chapter 9 shows it as it is here, with fewer types. Its steps are in `steps`, its cache in `cache`, its table of cosines
+in `rotary_table`, and the version with PyTorch's kernels in `fused`. Shapes as in `teaching`: B
 sequences, n new tokens in each, T with those before them. It takes a batch, (B, n, d_model), or a single sequence,
 (n, d_model).
 """

@@ -1,4 +1,4 @@
-"""The cosines and sines of rotary positions, made once and not at every step; and YaRN's frequencies."""
+"""The cosines and sines of rotary positions, computed once, not at every step; and YaRN's frequencies."""
 
 import math
 
@@ -21,11 +21,11 @@ def yarn(
     truncate: bool = True,
     mscale: float = 1.0,
 ) -> tuple[Tensor, float]:
-    """Frequencies (head_dim / 2,) for texts `factor` times as long as `length`, and what scores are multiplied by.
+    """Frequencies (head_dim / 2,) for texts `factor` times as long as `length`, and a factor for the scores.
 
     Of rotary_frequencies(head_dim, base), a pair with fewer than `slow` turns in `length` positions becomes `factor`
-    times slower, and one with more than `fast` stays; between the two the change goes evenly from pair to pair.
-    truncate: it begins and ends at whole pairs. mscale: how much scores grow, as DeepSeek's files name it.
+    times slower, and one with more than `fast` does not change; in between, the change is linear from pair to pair.
+    truncate: start and end at whole pairs. mscale: how much scores grow, as named in DeepSeek's files.
     """
     borders = [
         head_dim * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (fast, slow)
@@ -41,8 +41,8 @@ def yarn(
 class RotaryTable:
     """Cosines and sines of position times frequency, kept from call to call.
 
-    frequencies: (rotary_dim / 2,), kept in 64 bits on the CPU: at position 100,000 an angle of 32 bits is off by up to
-    0.008. It is no module and no buffer, since layer.to(torch.bfloat16) would round it. Raises ValueError.
+    frequencies: (rotary_dim / 2,), kept in 64 bits on the CPU: at position 100,000, a 32-bit angle can be off by 0.008.
+    It is neither a module nor a buffer, since layer.to(torch.bfloat16) would round it. Raises ValueError.
     """
 
     def __init__(self, frequencies: Tensor, rotary_dim: int) -> None:
@@ -56,8 +56,8 @@ class RotaryTable:
             cos, sin = self.computed(first, last, like)
             return cos, sin
         if self.made.shape[1] < last or (self.made.device, self.made.dtype) != (like.device, like.dtype):
-            with torch.inference_mode(False):  # else a later training could not use them
-                self.made = self.computed(0, 2 * last, like)  # twice as many: the next tokens find theirs here
+            with torch.inference_mode(False):  # otherwise, later training could not use them
+                self.made = self.computed(0, 2 * last, like)  # twice as many, for the next tokens
         cos, sin = self.made[:, first:last]
         return cos, sin
 

@@ -1,6 +1,6 @@
-"""The steps that `Attention` and `LatentAttention` share: rotary positions, grouped keys, what is hidden.
+"""The steps that `Attention` and `LatentAttention` share: rotary positions, grouped keys, hidden keys.
 
-Chapter 9 shows each as it stands here, without its types. Shapes as in `teaching`: B sequences, n new
+Chapter 9 shows each as it is here, without its types. Shapes as in `teaching`: B sequences, n new
 tokens in each, T with those in the cache.
 """
 

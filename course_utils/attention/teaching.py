@@ -1,6 +1,6 @@
 """The layers for teaching: those that chapters 1 to 6 build, one each, in chapter order.
 
-A chapter that builds a class shows it as it stands here, without its types (a test compares them); later
+A chapter that builds a class shows it as it is here, without its types (a test compares them); later
 chapters import it. Shapes: B sequences in a batch, T tokens in a sequence. Every layer takes a batch, (B, T, d_in),
 or a single sequence, (T, d_in). CrossAttention takes two: T tokens that ask and S that answer.
 """

@@ -1,7 +1,7 @@
-"""What a chapter offers for its exercises: `check`, `hint`, `solution`, `progress`; `answer` and
-`review` for the questions, `quiz` for those about one's own code. `check_packed` checks what an instructor adds.
+"""A chapter's commands: `check`, `hint`, `solution` and `progress` for exercises; `answer` and `review` for
+questions; `quiz` for questions about one's own code. `check_packed` checks what an instructor adds.
 
-What may come in: what a learner calls, and what is kept of it. Not: how an answer is judged, or a grade.
+What may come in: commands that a learner calls, and their records. Not: how an answer is judged, or a grade.
 """
 
 from course_utils.checking.commands import answer, check, hint, progress, quiz, review, solution

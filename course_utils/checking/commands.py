@@ -1,4 +1,4 @@
-"""What a learner calls in a notebook. None of it raises for what a learner wrote."""
+"""The functions that a learner calls in a notebook. None of them raises because of a learner's code."""
 
 import html
 from dataclasses import replace
@@ -32,7 +32,7 @@ class Message:
 
 
 def check(id: str, attempt: object) -> Result:
-    """The result for your attempt at exercise `id`: "right", "not yet" with what was seen, or "not attempted".
+    """The result for your attempt at exercise `id`: "right", "not yet" with a reason, or "not attempted".
 
     attempt: your function or class.
     """
@@ -62,9 +62,9 @@ def text_of(attempt):
 def not_an_attempt(exercise, attempt):
     """The result for something that is no attempt at this exercise at all, or None."""
     if not callable(attempt):
-        words = f"Give check the thing itself, without parentheses: check({exercise.id!r}, {exercise.name})."
+        words = f"Pass the function or class itself, without parentheses: check({exercise.id!r}, {exercise.name})."
     elif str(getattr(attempt, "__module__", "")).startswith("course_utils."):
-        words = "This is the course's own. Write yours, then check it."
+        words = "This is the course's own code. Write yours, then check that."
     else:
         return None
     return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
@@ -92,7 +92,7 @@ def unknown_id(id, known):
 
 
 def hint(id: str) -> Message:
-    """The next hint for exercise `id`: on your last answer where its mistake is known, or else a general one."""
+    """The next hint for exercise `id`: on your last answer if its mistake is known, otherwise a general one."""
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if left := hints_on_answers.get(id):
@@ -106,7 +106,7 @@ def hint(id: str) -> Message:
         progress_file.open_solution(id)
     if given < len(hints):
         return Message(f"Hint {given + 1} of {len(hints)}: {hints[given]}")
-    return Message("These were all hints. " + " ".join(f"({k}) {words}" for k, words in enumerate(hints, start=1)))
+    return Message("You have seen all hints. " + " ".join(f"({k}) {words}" for k, words in enumerate(hints, start=1)))
 
 
 def how_many_are_left(count):
@@ -129,7 +129,7 @@ def solution(id: str) -> Message:
 
 
 def answer(id: str, choice: str) -> Message:
-    """The explanation of a choice, "a" or "b" or ..., in question `id`, or of the word that it asks for."""
+    """The reply to a choice, "a" or "b" or ..., in question `id`, or to the word that it asks for."""
     if problem := unknown_id(id, QUESTIONS | FILL_INS):
         return Message(problem)
     if id in FILL_INS:
@@ -137,7 +137,7 @@ def answer(id: str, choice: str) -> Message:
     question = QUESTIONS[id]
     letter = choice.strip().strip("()").lower() if isinstance(choice, str) else None
     if letter == "?":
-        return Message(f"○ {id}: not answered. Write {', '.join(question.explanations)} in place of the question mark.")
+        return Message(f"○ {id}: not answered. Replace the question mark with {' or '.join(question.explanations)}.")
     if letter not in question.explanations:
         return Message(f"{id} has the choices {', '.join(question.explanations)}. Write one of them, in quotes.")
     right = letter == question.right
@@ -148,7 +148,7 @@ def answer(id: str, choice: str) -> Message:
 def reply_to_fill_in(fill_in, text):
     """The reply to an answer that was typed into a question."""
     if text.strip() == "?":
-        return Message(f"○ {fill_in.id}: not answered. Write your answer in place of the question mark.")
+        return Message(f"○ {fill_in.id}: not answered. Replace the question mark with your answer.")
     right = fill_in.accepts(text)
     review_schedule.record(fill_in, right)
     chapter, heading = fill_in.section
@@ -159,7 +159,7 @@ def reply_to_fill_in(fill_in, text):
 
 
 def quiz(id: str, *choices: str) -> Message:
-    """Three questions about your own right answer to exercise `id`; the replies to `choices`, a letter for each."""
+    """Three questions about your own right answer to exercise `id`; or the replies to `choices`, one letter each."""
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if id not in own_code.right_attempts:
@@ -172,13 +172,13 @@ def quiz(id: str, *choices: str) -> Message:
 
 
 def review() -> Message:
-    """The questions from memory that are due today, of those that you missed, and the quizzes with a miss."""
+    """Questions from memory that you missed and that are due today, and quizzes with a mistake."""
     due, quizzes = review_schedule.due(), own_code.due()
     if not due and not quizzes:
-        return Message("Nothing is due today. What you miss of the questions from memory comes up here.")
+        return Message("Nothing is due today. Questions from memory that you miss will appear here.")
     lines = [f'answer("{fill_in.id}", "?")  # {fill_in.prompt}' for fill_in in due]
     lines += [f'quiz("{id}")  # once your answer is checked again' for id in quizzes]
-    copy = "Copy a line into a cell, with your answer for the question mark:"
+    copy = "Copy a line into a cell, and replace the question mark with your answer:"
     return Message(f"{len(lines)} from memory. {copy}", "\n".join(lines))
 
 

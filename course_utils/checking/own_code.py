@@ -1,4 +1,4 @@
-"""The questions of `quiz`: three about a right answer of one's own, and what is kept of them for `review`."""
+"""The questions of `quiz`: three about one's own right answer, and their record for `review`."""
 
 import itertools
 from datetime import date
@@ -38,7 +38,7 @@ def in_words(id, asked):
         choices = (f"  {letter}) {option}" for letter, option in zip(LETTERS, question.options))
         lines += [f"{number}. {question.prompt}", *choices]
     marks = ", ".join(['"?"'] * len(asked))
-    lines.append(f'Answer all of them with letters in place of the question marks: `quiz("{id}", {marks})`')
+    lines.append(f'Answer all of them by replacing the question marks with letters: `quiz("{id}", {marks})`')
     return "\n".join(lines)
 
 
@@ -55,14 +55,14 @@ def reply(id, asked, choices):
         return f"There are {len(asked)} questions. Answer each with one letter.\n{in_words(id, asked)}"
     right = [LETTERS[question.right] == letter for question, letter in zip(asked, letters)]
     record(id, all(right))
-    lines = [f"{sum(right)} of {len(asked)}. Each key was found by running your code."]
+    lines = [f"{sum(right)} of {len(asked)} right. Each key was found by running your code."]
     for number, (question, is_right) in enumerate(zip(asked, right), start=1):
         lines.append(f"{'✓' if is_right else '✗'} {number}. {question.prompt} {question.options[question.right]}")
     return "\n".join(lines)
 
 
 def record(id, all_right):
-    """Record how a quiz went today. Only one with a miss comes up again."""
+    """Record today's result of a quiz. Only a quiz with a mistake is repeated."""
     known = entry(id)
     taken = known.get("taken", 0)
     changes: dict[str, object] = {"taken": taken + 1 if isinstance(taken, int) else 1}

@@ -13,8 +13,8 @@ def check_packed(packed: str, attempt: object) -> Result:
     """The result of your `attempt` for the calls that an instructor has `packed` into a notebook."""
     data = serialize.unpack(base64.b64decode(packed))
     asked = [calls.call_from_plain(call) for call in data["calls"]]
-    more = f" It will be tried with {data['rest']} more inputs." if data["rest"] else ""
-    words = f"Right, as far as this check looks.{more}"
+    more = f" It will be tested with {data['rest']} more inputs." if data["rest"] else ""
+    words = f"Right for the inputs of this check.{more}"
     exercise = Exercise(data["id"], data["title"], data["name"], data["points"], 1, words, (), lambda: asked)
     vars(exercise)["reference"] = untrusted_replies.read(data["replies"], asked)
     vars(exercise)["parameter_names"] = data["names"]

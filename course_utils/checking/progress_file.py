@@ -1,6 +1,6 @@
-"""What a learner has done so far, in `progress.json` beside their notebooks; on Colab in their Drive, once mounted.
+"""A learner's progress, in `progress.json` beside the notebooks; on Colab in the learner's Drive, once mounted.
 
-A check never fails because of this file: where it is missing, damaged or read-only, what is known is kept in memory.
+A check never fails because of this file: if it is missing, damaged or read-only, progress is kept in memory.
 """
 
 import hashlib
@@ -68,7 +68,7 @@ def record_attempt(id, text):
 
 
 def attempts(id):
-    """What tells the different attempts apart, as far as they count."""
+    """The keys of the different attempts, as far as they count."""
     found = entry(id).get("attempts")
     return found if isinstance(found, list) else []
 
@@ -86,7 +86,7 @@ def solution_is_open(id):
 
 
 def entry(id):
-    """What is known of an exercise."""
+    """The entry of an exercise."""
     return read().get(id, {})
 
 

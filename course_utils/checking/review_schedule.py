@@ -1,4 +1,4 @@
-"""Questions from memory: a missed one comes up again until it was right on several days."""
+"""Questions from memory: a missed one is repeated until it was right on several days."""
 
 import math
 from datetime import date
@@ -11,7 +11,7 @@ MOST_AT_ONCE = 3  # questions
 
 
 def record(fill_in, right):
-    """Record how a question was answered today. Only what was missed once comes up again."""
+    """Record today's answer to a question. Only a question that was ever missed is repeated."""
     known = progress_file.read().get(fill_in.id, {})
     times = times_right(known) + 1 if right else 0
     if not right or known.get("missed"):

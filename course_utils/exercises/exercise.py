@@ -1,4 +1,4 @@
-"""What an exercise is: its words, the calls put to an answer, and what is right."""
+"""An exercise: its words, the calls of an answer, and the right results."""
 
 import inspect
 from collections.abc import Callable
@@ -12,19 +12,19 @@ from course_utils.judging import differences, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.masks import Mask
 
-MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
+MINUTES = {1: 5, 2: 10, 3: 20}  # for an exercise, by its difficulty
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise of a chapter. Its words and numbers, id to hints, stand in `chapter_N.toml`.
+    """One exercise of a chapter. Its words and numbers, from id to hints, are in `chapter_N.toml`.
 
-    id: "3.2". name: what the learner's function or class must be called. success_message: shown for a right answer.
+    id: "3.2". name: of the learner's function or class. success_message: shown for a right answer.
     hints: from a first question to almost the answer. make_calls: () -> the calls that an answer has to take, the same
     each time: LayerCalls, or a list of arguments for each call of a function. properties: each case -> None, or a
     sentence on what is wrong; each is checked only for an answer that has those before it. gradient: as in
     FunctionCall. maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they
-    are masks. open_ended: whether any numbers that have the properties are right. seed: the calls' private one, or "".
+    are masks. open_ended: whether any numbers with these properties are right. seed: the calls' private one, or "".
     """
 
     id: str
@@ -55,14 +55,14 @@ class Exercise:
 
     @cached_property
     def calls(self):
-        """The calls put to an answer; made when they are needed, since an import should not wait for numbers."""
+        """The calls of an answer; made when needed, since an import should not wait for numbers."""
         return [FunctionCall(each, self.gradient) if isinstance(each, list) else each for each in self.make_calls()]
 
     @cached_property
     def expected(self):
-        """For each call, what each value in the reply should be: as the worked answer has it, which tests compute anew.
+        """For each call, the expected values of the reply: those of the worked answer, which tests compute again.
 
-        None where only `properties` decide: for puzzles, and for layers in training, which may draw at random.
+        None if only `properties` decide: for puzzles, and for layers in training, which may draw at random.
         """
         return [
             [None] * len(reply.values)
@@ -94,21 +94,21 @@ class Exercise:
 
     @cached_property
     def parameter_names(self):
-        """The names of what an answer is given, as the worked answer has them: for a layer, what `forward` is."""
+        """The names of the worked answer's arguments; for a layer, those of `forward`."""
         called = getattr(self.worked, "forward", self.worked)
         return list(inspect.signature(called).parameters)[isinstance(self.worked, type) :]
 
     def known_values(self, number):
-        """The values that right answers make on their way through one call."""
+        """The intermediate values of right answers in one call."""
         return solutions.known_values(self, number)
 
     def values_on_the_way(self, number):
-        """The same, not kept: for a call that is asked once."""
+        """The same without caching, for a call that is made only once."""
         return solutions.values_on_the_way(self, number)
 
 
 def as_expected(value):
-    """A value of a reply as others are compared with it: arrays, and plain numbers in place of single ones."""
+    """A value of a reply for comparison: arrays, and plain numbers instead of single entries."""
     if isinstance(value, list):
         return list(map(as_expected, value))
     if isinstance(value, torch.Tensor):
@@ -118,9 +118,9 @@ def as_expected(value):
 
 @dataclass(frozen=True)
 class Puzzle(Exercise):
-    """An exercise that asks for the numbers of a head, however they were found.
+    """An exercise that asks for the numbers of a head.
 
-    Any that have the properties are right, so an answer is not held against others to explain it.
+    Any numbers with the properties are right, so explanations do not compare an answer with others.
     """
 
     make_calls: Callable = lambda: [FunctionCall([], check_contract=False)]

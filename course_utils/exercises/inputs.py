@@ -1,4 +1,4 @@
-"""Numbers for the calls put to answers, the same on every check. Let no two sizes be equal: square cases hide bugs."""
+"""Numbers for the calls of answers, the same in every check. Make all sizes different: square cases hide bugs."""
 
 import hashlib
 
@@ -8,12 +8,12 @@ private_seed = ""  # of a class, while a grader draws its calls; "" for the cour
 
 
 def private(seed):
-    """The seed that stands for this one in a class with a private seed."""
+    """The seed that replaces this one in a class with a private seed."""
     return int.from_bytes(hashlib.sha256(f"{private_seed} {seed}".encode()).digest()[:6]) if private_seed else seed
 
 
 def generator(seed):
-    """What numbers are drawn from."""
+    """The generator of numbers for a seed."""
     return torch.Generator().manual_seed(private(seed))
 
 

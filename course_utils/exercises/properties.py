@@ -1,13 +1,13 @@
-"""What exercises ask of an answer besides its values: here, that dropout is correct.
+"""Requirements of an answer besides its values: here, that dropout is correct.
 
-A property gets a `Case` (see `judging.judge`) and gives a sentence on what is wrong, or None.
+A property takes a `Case` (see `judging.judge`) and returns a sentence on what is wrong, or None.
 """
 
 import numpy as np
 import torch
 
-CLOSE = 1e-3  # how exactly a recovered number must fit: wrong answers miss it by far
-ROUNDING = 1e-5  # what is left of a weight of 0 once it was recovered
+CLOSE = 1e-3  # tolerance for a recovered number; wrong answers are far off
+ROUNDING = 1e-5  # the remainder of a weight of 0 after recovery
 
 
 # --- finding the weights ----------------------------------------------------------------------------------------------
@@ -16,7 +16,7 @@ ROUNDING = 1e-5  # what is left of a weight of 0 once it was recovered
 def recovered(context, values):
     """The weights behind context vectors = weights @ values, (..., T, d) both; None where there are none.
 
-    T <= d, so that each context vector has one explanation only. Where one is nan, so are its weights.
+    T <= d, so that each context vector has only one explanation. If one is nan, so are its weights.
     """
     if np.isnan(context).all():
         return None
@@ -34,7 +34,7 @@ def kept_share(before, after):
 
 
 def dropped_together(before, after):
-    """The axis along which numbers are kept or dropped together; None where each is drawn by itself."""
+    """The axis along which numbers are kept or dropped together; None if each is drawn independently."""
     there, gone = before != 0, np.abs(after) < ROUNDING
     for axis in range(gone.ndim):
         all_gone, some_gone = (gone | ~there).all(axis=axis), (gone & there).any(axis=axis)
@@ -44,12 +44,12 @@ def dropped_together(before, after):
 
 
 def margin(before, p):
-    """How far the share of what dropout drops may lie from p by chance: five standard deviations."""
+    """How far the dropped share may differ from p by chance: five standard deviations."""
     return 5 * np.sqrt(p * (1 - p) / (before != 0).sum())
 
 
 def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape)):
-    """A property: every number is either 0 or what it was, times 1 / (1 - p), and about the share p is 0.
+    """A property: every number is either 0 or the old one times 1 / (1 - p), and about a share p of them is 0.
 
     dropping: case -> (numbers before, numbers after, p), or None. shape: case -> that of the result.
     """

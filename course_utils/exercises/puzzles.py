@@ -1,7 +1,7 @@
-"""Puzzles: the answer is the numbers of a head, and all numbers that behave are right. What a head does is measured.
+"""Puzzles: the answer is the numbers of a head, and all numbers that behave as required are right.
 
-A head is tried on many sentences. Its weights are compared with those wanted, row by row, then its output. Where it
-fails, its own weights and scores show what it does instead; nothing here knows an exercise.
+A head is tested on many sentences. Its weights are compared with those wanted, row by row, then its output. If it
+fails, its own weights and scores show what it does instead; nothing here depends on an exercise.
 """
 
 import random
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-SENTENCES = 40  # that a head has to read
-MISPLACED = 0.1  # the share of a row's weight that may lie elsewhere than wanted
-FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores are wrong
+SENTENCES = 40  # for each head
+MISPLACED = 0.1  # the share of a row's weight that may be elsewhere
+FARTHER = (3, 10, 30)  # factors that show whether only the distances between scores are wrong
 LARGEST = 1e9  # products of such numbers are still far from the largest of float32
 
 TOO_CLOSE = "The right words score highest, but not by enough. How far apart must the scores be?"
@@ -23,7 +23,7 @@ SWAPPED = "With query and key exchanged, the weights would be right. Which word 
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence, and how it should be read.
+    """A sentence, and how a head should read it.
 
     words: the T keys. weights: those wanted, (rows, T); a row of nan where anything goes. kinds: of each word.
     askers: a name for each row, the words themselves if there are none. context: the output wanted, (rows, d).
@@ -60,7 +60,7 @@ class Head:
         return None if self.value is None else self.weights @ self.value
 
     def weights_with(self, scores):
-        """The weights that it would have with these scores."""
+        """The weights that the head would have with these scores."""
         return torch.from_numpy(np.where(self.visible, scores, -np.inf)).softmax(dim=-1).numpy()
 
 
@@ -109,7 +109,7 @@ def behaves(head, *readings):
             if wrong := wrong_attention(tried) or wrong_output(tried):
                 return wrong
 
-    sentence.head, sentence.readings = head, readings  # for who judges in the page
+    sentence.head, sentence.readings = head, readings  # for judging in the page
     return sentence
 
 
@@ -146,12 +146,12 @@ def three_matrices(value, d_in, d_out, *heads):
 
 
 def near(values):
-    """Numbers without their last bits, which decide nothing: no verdict, no digit, and not which sentence is quoted."""
+    """Numbers without their last bits, so that these decide no verdict, no digit and no choice of a sentence."""
     return np.round(values, 9) + 0.0  # no -0
 
 
 def misplaced(found, wanted):
-    """For each row the share of its weight that lies elsewhere than wanted; 0 where anything goes."""
+    """For each row, the share of its weight that is not where it is wanted; 0 where anything goes."""
     return np.where(np.isnan(wanted).any(axis=-1), 0, near(np.abs(found - wanted).sum(axis=-1) / 2))
 
 
@@ -190,7 +190,7 @@ def by_name(names, weights):
 
 
 def quoted(reading, row):
-    """The name of a row: a word in quotes, with its position where it repeats, or what an asker is called."""
+    """The name of a row: a word in quotes, with its position if it repeats, or the asker's name."""
     if reading.askers is not None:
         return reading.askers[row]
     word = reading.words[row]
@@ -215,7 +215,7 @@ def habits(reading, head):
 
 
 def uniform_habit(reading, head):
-    """The same for a head that chooses nobody; tried last, since scores that lie close together come near to it."""
+    """The same for a head that prefers no word; tried last, since nearly equal scores come close to it."""
     return {"everyone alike": head.weights_with(np.zeros_like(head.scores))}
 
 
@@ -225,7 +225,7 @@ def shared(visible):
 
 
 def habit(tried, wrong, ways_of):
-    """A sentence on what all rows that go wrong do alike, or None. Rows for which a habit says nothing are left out.
+    """A sentence on what all wrong rows have in common, or None. Rows to which a habit does not apply are skipped.
 
     ways_of: (Reading, Head) -> {what a head may do: its weights}.
     """
@@ -258,7 +258,7 @@ def change_of_scores(tried):
 
 
 def question_on_scores(reading, head, row):
-    """The question on the score that makes a row go wrong: that of a kind of word, or of one word."""
+    """The question on the score that makes a row wrong: that of a kind of word, or of one word."""
     for names in (reading.kinds, reading.words):
         found, wanted = (by_name(names, each.weights[row]) for each in (head, reading))
         most = max(found, key=lambda name: near(found[name] - wanted[name]))
@@ -316,7 +316,7 @@ def outputs_quantity(reading, head, name):
 
 
 def counted_parts(pair):
-    """The output and the one wanted, where something is wanted."""
+    """The output and the one wanted, where one is wanted."""
     reading, head = pair
     counted = ~np.isnan(reading.context)
     return head.context[counted], reading.context[counted]

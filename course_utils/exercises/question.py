@@ -1,4 +1,4 @@
-"""What a question is: with choices, or to answer with a word. The chapter asks it; `chapter_N.toml` has its replies."""
+"""Questions: with choices, or to answer with a word. The chapter asks them; `chapter_N.toml` has the replies."""
 
 import re
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ class Question:
 class FillIn:
     """A question to answer with a word, a number or a line of code.
 
-    id: "M2.1" where it asks from memory for what an earlier chapter taught, "S2.1" where it is a step on the way to an
-    exercise. prompt: its words. right: a pattern for all right answers, in small letters. explanation: shown after each
+    id: "M2.1" if it asks, from memory, for what an earlier chapter taught; "S2.1" if it is a step towards an exercise.
+    prompt: its words. right: a pattern for all right answers, in small letters. explanation: shown after each
     try, with the answer in it. section: [chapter, heading] where the answer is taught.
     """
 
@@ -35,7 +35,7 @@ class FillIn:
 
     @property
     def from_memory(self):
-        """Whether it comes up again (`review`)."""
+        """Whether it is repeated (`review`)."""
         return self.id.startswith("M")
 
     def accepts(self, text):
@@ -43,7 +43,7 @@ class FillIn:
         return re.fullmatch(self.right, plain(text)) is not None
 
 
-SAME_WORDS = (  # (pattern, what is written for it) in answers that are typed
+SAME_WORDS = (  # (pattern, replacement) for typed answers
     (r"\b(do|does|is|will)n[’']t\b", r"\1 not"),
     (r"[`\"']", ""),
     (r"\s+", " "),
@@ -55,7 +55,7 @@ SAME_WORDS = (  # (pattern, what is written for it) in answers that are typed
 
 
 def plain(text):
-    """An answer that was typed, in small letters and in the words of the patterns."""
+    """A typed answer in small letters and in the words of the patterns."""
     text = text.strip().lower()
     for pattern, same in SAME_WORDS:
         text = re.sub(pattern, same, text)

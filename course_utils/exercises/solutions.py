@@ -1,6 +1,6 @@
 """Right answers: the worked ones, read from the solution regions of the chapters' sources, and others, from people.
 
-The others stand in `right_answers/`. Their values on the way are what `known_values` knows; a test takes each of them.
+The others are in `right_answers/`. `known_values` has their intermediate values; a test checks each of them.
 """
 
 import functools
@@ -13,7 +13,7 @@ from course_utils.explaining import program
 from course_utils.explaining.known_values import Known
 
 PACKAGE = Path(__file__).parents[1]
-# in a clone the sources lie beside the package; an installed package carries of each the cells that are read here
+# in a clone, the sources are beside the package; an installed package has the cells that are read here
 SOURCE_FOLDERS = (PACKAGE.parent / "solutions", PACKAGE / "solutions")
 
 
@@ -39,7 +39,7 @@ def source_of(chapter):
 
 
 def answer_from_code(exercise, code):
-    """The object that an answer's code makes, with what its chapter imports."""
+    """The object that an answer's code defines, with its chapter's imports."""
     names = imports(exercise.chapter)
     exec(compile(code, "<answer>", "exec"), names)
     return names[exercise.name]
@@ -47,19 +47,19 @@ def answer_from_code(exercise, code):
 
 @functools.cache
 def imported(chapter):
-    """The names that a chapter's cell of imports makes."""
+    """The names that a chapter's import cell defines."""
     names = {}
     exec(re.search(r'# %% name="imports"\n(.*?)\n# %%', source_of(chapter), re.DOTALL)[1], names)
     return names
 
 
 def imports(chapter):
-    """The same, for somebody to add to."""
+    """The same, as a copy that may be changed."""
     return dict(imported(chapter))
 
 
 def right_answers(id):
-    """The code of every right answer to exercise "3.2" that is known: the worked one, then those of others."""
+    """The code of every known right answer to exercise "3.2": the worked one, then those of others."""
     text = (Path(__file__).parent / f"right_answers/chapter_{id.split('.')[0]}.toml").read_text(encoding="utf-8")
     return [worked_answer(id)[0], *(each["code"] for each in tomllib.loads(text)["answer"] if each["exercise"] == id)]
 
@@ -71,7 +71,7 @@ def known_values(exercise, number):
 
 
 def values_on_the_way(exercise, number):
-    """Known: all that right answers make on their way through one call of an exercise."""
+    """Known: the intermediate values of right answers in one call of an exercise."""
     values = []
     for code in right_answers(exercise.id):
         if parsed := program.parse_program(code, exercise.name, imports(exercise.chapter), "<right answer>"):

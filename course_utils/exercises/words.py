@@ -1,4 +1,4 @@
-"""What exercises and questions say: `chapter_N.toml`, one entry each, by its id."""
+"""The words of exercises and questions: `chapter_N.toml`, one entry each, by its id."""
 
 import functools
 import tomllib
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @functools.cache
 def entries(chapter):
-    """{id: what is written of an exercise or a question} of a chapter."""
+    """{id: entry of an exercise or a question} of a chapter."""
     return tomllib.loads((Path(__file__).parent / f"chapter_{chapter}.toml").read_text(encoding="utf-8"))
 
 

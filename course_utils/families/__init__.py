@@ -1,8 +1,8 @@
-"""What the library `transformers` computes in tiny models of twelve families: numbers that chapters compare with.
+"""The numbers that the library `transformers` computes in tiny models of twelve families, for comparison in chapters.
 
-The models have random weights and come from a configuration alone; nobody has to install the library.
+The models have random weights and are made from a configuration alone; nobody has to install the library.
 
-What may come in: numbers that a test holds to the library, and the way to them. Not: its code, trained weights.
+What may come in: numbers that a test compares with the library, and code to load them. Not: its code, trained weights.
 """
 
 from pathlib import Path
@@ -21,9 +21,9 @@ FAMILIES += ["SmolLM3", "Phi", "Qwen3-Next", "Gemma 2", "DeepSeek-V3.2"]
 class AttentionModule(NamedTuple):
     """An attention module of the library and what it did with two sequences of 11 tokens, in 64 bits.
 
-    arguments: of our layer that does the same; Attention, and LatentAttention for DeepSeek's. parameters: by our
-    names; those of DeepSeek-V3.2's indexer, by the library's, begin with indexer. x: what entered, (2, 11, d_model).
-    output: what left. weights: (2, num_heads, 11, 11).
+    arguments: of our equivalent layer: Attention, or LatentAttention for DeepSeek's. parameters: by our names; those of
+    DeepSeek-V3.2's indexer have the library's names and begin with indexer. x: the input, (2, 11, d_model). output: of
+    the module. weights: (2, num_heads, 11, 11).
     """
 
     arguments: dict[str, Any]
@@ -36,5 +36,5 @@ class AttentionModule(NamedTuple):
 def load(family: str) -> AttentionModule:
     """The first attention module of the tiny model of a family. Raises ValueError for another family."""
     if family not in FAMILIES:
-        raise ValueError(f"There are numbers of {', '.join(FAMILIES)}, not of {family!r}.")
+        raise ValueError(f"There are numbers for {', '.join(FAMILIES)}, not for {family!r}.")
     return AttentionModule(**torch.load(NUMBERS, weights_only=True)[family])

@@ -1,4 +1,4 @@
-"""From an answer to what is said of it: `calls` puts questions to it, `judge` reads the replies and compares.
+"""From an answer to its result: `calls` runs it, `judge` reads and compares the replies.
 
 What may come in: an exercise as data, plain replies. Not: a chapter, a notebook, or anything else of the course.
 """

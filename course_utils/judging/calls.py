@@ -1,12 +1,12 @@
-"""What is asked of an answer, and what comes back: plain data both ways, and no expected value on either.
+"""Calls of an answer, and its replies: plain data both ways, and no expected values.
 
-An exercise asks for a function or for a layer (a class). `run_calls` puts a list of calls to the learner's answer and
-records what it saw in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
+An exercise asks for a function or for a layer (a class). `run_calls` makes a list of calls to the learner's answer and
+records the results in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
 is a dict, list, string, number, None or tensor, so that both can travel to another process and back (`serialize`).
 
-An argument that is no plain value is described: {"linear": weight}, an `nn.Linear` without bias, weight (d_out, d_in);
-{"language_model": sizes, "seed": s, "most_read": n}, chapter 11's model with random weights, which refuses to read more
-than n tokens, as one that is handed its cache need not.
+An argument that is not a plain value is described: {"linear": weight}, an `nn.Linear` without bias, weight (d_out,
+d_in); {"language_model": sizes, "seed": s, "most_read": n}, chapter 11's model with random weights, which refuses to
+read more than n tokens, as many as a caller that passes the cache needs.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ from torch import nn
 
 from course_utils.judging import errors, serialize, side_effects, stubs
 
-LARGEST_TENSOR = 1_000_000  # numbers; no answer of the course comes near it
+LARGEST_TENSOR = 1_000_000  # numbers; no answer in the course comes near this
 LONGEST_TEXT = 500  # characters of a string in a reply
 LONGEST_LIST = 1000  # entries
 OTHER_SEED = 1000
 WIDE = 0.5  # of random weights: wide enough for a model to prefer one token clearly
-# reads all attributes of a layer, whatever its class says that it holds
+# reads all attributes of a layer, whatever its class claims to have
 instance_dict = vars(nn.Module)["__dict__"].__get__
 
 
@@ -32,7 +32,7 @@ class FunctionCall:
     """Call the function with these arguments.
 
     gradient: also send a gradient back through the result, as part of the contract.
-    check_contract: also record what the first values do not show, such as changed arguments and a second call.
+    check_contract: also record what the values alone do not show, such as changed arguments and a second call.
     """
 
     arguments: list
@@ -46,7 +46,7 @@ class LayerCall:
 
     weights: {name: tensor}, each for the parameter of this name, which may be transposed, or of the layer of this name.
     training: call it in training mode. seed: of torch; input k starts from seed + k.
-    check_contract: also record what the first values do not show, such as gradients, another mode, other sizes.
+    check_contract: also record what the values alone do not show, such as gradients, another mode, other sizes.
     """
 
     arguments: list
@@ -63,7 +63,7 @@ def call_to_plain(call):
 
 
 def call_from_plain(data):
-    """The call that `call_to_plain` has taken apart."""
+    """The call from the data of `call_to_plain`."""
     kind = {"FunctionCall": FunctionCall, "LayerCall": LayerCall}[data["kind"]]
     return kind(**{name: value for name, value in data.items() if name != "kind"})
 
@@ -77,7 +77,7 @@ def run_calls(answer, calls):
 
 
 def reply_to(answer, call):
-    """The reply to one call. What could not be had has an "error" instead."""
+    """The reply to one call, with an "error" in place of values that could not be computed."""
     reply = {}
     try:
         torch.default_generator.manual_seed(getattr(call, "seed", 0))  # of the CPU: all that a check draws from
@@ -85,7 +85,7 @@ def reply_to(answer, call):
             call_function(answer, call, reply)
         else:
             call_layer(answer, call, reply)
-    except BaseException as error:  # SystemExit and MemoryError, too: whatever a learner's code may do
+    except BaseException as error:  # also SystemExit and MemoryError, which a learner's code may raise
         if isinstance(error, KeyboardInterrupt):
             raise
         reply["error"] = errors.describe(error, answer)
@@ -105,7 +105,7 @@ def call_function(answer, call, reply):
         return [plain_value(answer(*[build(argument) for argument in call.arguments]))]
 
     reply["second_call"], reply["other_seed"] = values(0), values(OTHER_SEED)
-    with contextlib.suppress(Exception):  # an exercise need not allow such an input
+    with contextlib.suppress(Exception):  # an exercise need not allow such input
         reply["flipped"] = values(0, flipped_argument)
     if call.gradient:
         arguments = [build_argument(argument) for argument in call.arguments]
@@ -118,7 +118,7 @@ def call_function(answer, call, reply):
 
 
 def call_layer(answer, call, reply):
-    """Fill in what the layer is made of, "values", one per input, and what the contract needs (`untrusted_replies`)."""
+    """Fill in the layer's parts, "values", one per input, and what the contract needs (`untrusted_replies`)."""
     layer = answer(*[build_argument(argument) for argument in call.arguments])
     reply["is_layer"] = issubclass(type(layer), nn.Module)
     if not reply["is_layer"]:
@@ -130,11 +130,11 @@ def call_layer(answer, call, reply):
     reply["unplaced_weights"], reply["extra_parameters"] = copy_weights(parameters, call.weights)
     if reply["unplaced_weights"]:
         return
-    if not call.training:  # or else it stays as new layers are: in training
+    if not call.training:  # otherwise it stays in training, like any new layer
         layer.train(False)  # as a model around it would
     inputs = [build_argument(arguments) for arguments in call.inputs]
 
-    def called(arguments, seed):  # another one for each input: dropout left on in evaluation shows
+    def called(arguments, seed):  # another one for each input, which reveals dropout left on in evaluation
         torch.default_generator.manual_seed(seed)
         return layer(*arguments)
 
@@ -163,7 +163,7 @@ def call_layer(answer, call, reply):
 def record_gradients(compute, leaves, reply, answer):
     """Fill in "gradients": {name: gradient of a leaf, or None}, and "backward_error": the error on the way, or None.
 
-    compute: gives a result. Nothing is filled in for one that has no gradients by its nature, such as a truth value.
+    compute: returns a result. Nothing is filled in for a result that cannot have gradients, such as a truth value.
     """
     try:
         result = compute()
@@ -171,7 +171,7 @@ def record_gradients(compute, leaves, reply, answer):
         if not results or not leaves:
             return
         reply["gradients"] = dict.fromkeys(leaves)
-        # not sums: that of weights is constant and has no gradient to look at
+        # not a sum: the sum of weights is constant and has no gradient
         mixtures = [(each * torch.linspace(1, 2, each.numel()).view(each.shape)).square().sum() for each in results]
         total = sum(mixture for mixture in mixtures if mixture.requires_grad)
         if isinstance(total, torch.Tensor):
@@ -187,7 +187,7 @@ def is_decimal(value):
 
 
 def other_sizes(arguments):
-    """The arguments of a layer with a shorter sequence and with a larger batch, as far as they have these."""
+    """The arguments of a layer with a shorter sequence and with a larger batch, if they have these."""
     (x, *others) = arguments
     if x.ndim > 1 and x.shape[-2] > 1 and not others:
         yield [x[..., :-1, :].clone()]
@@ -196,7 +196,7 @@ def other_sizes(arguments):
 
 
 def same_initialization(parameters):
-    """The names of two of a layer's matrices that start from the same numbers; [] where there are none."""
+    """The names of two of a layer's matrices that start with the same numbers, or []."""
     matrices = [(name, tensor) for name, tensor in parameters.items() if tensor.ndim > 1]
     for k, (name, tensor) in enumerate(matrices):
         for other, values in matrices[:k]:
@@ -222,8 +222,8 @@ def build_argument(argument):
 
 
 def language_model(language_model, seed, most_read):
-    """A LanguageModel of these sizes, whose weights are drawn from a seed. It reads so many tokens at most."""
-    from course_utils.language_model import LanguageModel  # here: other answers may not find the course's layers
+    """A LanguageModel of these sizes with weights from a seed, which reads at most `most_read` tokens."""
+    from course_utils.language_model import LanguageModel  # here: other answers must not find the course's layers
 
     model, generator = LanguageModel(*language_model), torch.Generator().manual_seed(seed)
     for parameter in model.parameters():
@@ -233,7 +233,7 @@ def language_model(language_model, seed, most_read):
     def count(_, arguments):
         read.append(arguments[0].numel())
         if sum(read) > most_read:
-            raise ValueError(f"the model has read {sum(read)} tokens where {most_read} are enough: hand it its caches")
+            raise ValueError(f"the model has read {sum(read)} tokens, but {most_read} are enough: pass its caches")
 
     model.register_forward_pre_hook(count)
     return model.eval().requires_grad_(False)
@@ -245,8 +245,8 @@ def flipped_argument(argument):
 
 
 def describe_layer(layer):
-    """Names and shapes of a layer's parameters, and what PyTorch does not find: tensors that are neither parameters nor
-    buffers and so will not move ("unregistered"), and modules or tensors in a plain list, tuple or dict
+    """Names and shapes of a layer's parameters, and parts that PyTorch does not find: tensors that are no parameters or
+    buffers, so that they do not move ("unregistered"), and modules or tensors in a plain list, tuple or dict
     ("in_plain_list")."""
     common = vars(nn.Module())  # the attributes of every layer
     own = [(name, each) for part in modules_in(layer).values() for name, each in instance_dict(part).items()]
@@ -288,12 +288,12 @@ def parameters_in(layer):
 def members_of(module, kind):
     """(name, value) of each member that a module has of a kind, "_modules" or "_parameters"."""
     if kind not in instance_dict(module):
-        raise AttributeError("`__init__` has to begin with `super().__init__()`")
+        raise AttributeError("`__init__` must begin with `super().__init__()`")
     return [(name, value) for name, value in dict.items(instance_dict(module)[kind]) if value is not None]
 
 
 def tensors_in(value):
-    """The tensors in plain lists, tuples and dicts, however deep; single numbers, which fit anywhere, are left out."""
+    """The tensors in plain lists, tuples and dicts, however deep, except single numbers, which fit anywhere."""
     if isinstance(value, torch.Tensor):
         return [value] if value.ndim else []
     return [tensor for entry in entries(value) for tensor in tensors_in(entry)]
@@ -307,9 +307,9 @@ def entries(value):
 
 
 def copy_weights(parameters, weights):
-    """Copy weights into a layer's parameters, {name: tensor}, and take out of these what is filled.
+    """Copy weights into a layer's parameters, {name: tensor}, and remove the filled ones from these.
 
-    Gives the names of weights without a place, and the names of the parameters left over.
+    Returns the names of weights without a place, and the names of the remaining parameters.
     """
     unplaced = []
     for name, tensor in weights.items():
@@ -324,12 +324,12 @@ def copy_weights(parameters, weights):
 
 
 def same_tensors(left, right):
-    """Whether two tensors hold the same; nan is nan here."""
+    """Whether two tensors have the same values; nan equals nan here."""
     return left.shape == right.shape and torch.equal(left.detach().nan_to_num(), right.detach().nan_to_num())
 
 
 def plain_value(value):
-    """A result as plain data. What is none of the known kinds becomes {"other": the name of its type}."""
+    """A result as plain data. A value of unknown kind becomes {"other": the name of its type}."""
     if isinstance(value, torch.Tensor):
         return plain_tensor(value)
     if isinstance(value, np.generic):  # a NumPy number or truth value, such as np.bool_
@@ -346,7 +346,7 @@ def plain_value(value):
 
 
 def plain_tensor(tensor):
-    """A plain CPU copy of a tensor, without its class's own methods; a description when it has no numbers to copy."""
+    """A plain CPU copy of a tensor, without its class's own methods; a description if it has no numbers to copy."""
     if tensor.is_meta:
         return {"other": "tensor without numbers (device meta)"}
     if tensor.numel() > LARGEST_TENSOR:

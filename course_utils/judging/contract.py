@@ -1,7 +1,7 @@
 """The contract of an answer: what must hold besides its first values.
 
 An answer's reply is compared with that of the worked answer: arguments after the call, a second call, another seed,
-other sizes, parameters, gradients. Where both do the same, nothing is said.
+other sizes, parameters, gradients. If both behave alike, there is no message.
 """
 
 import itertools
@@ -11,11 +11,11 @@ import torch
 from course_utils.judging import calls, differences, errors
 
 NO_GRADIENT = (
-    "The numbers are right, but no gradient comes back to {}. Look for detach, no_grad, item, tolist, numpy, data, or"
+    "The numbers are right, but no gradient reaches {}. Look for detach, no_grad, item, tolist, numpy, data, or"
     " torch.tensor around a result."
 )
 WRONG_GRADIENT = (
-    "The numbers are right, but the gradient that comes back to {} is wrong. Look for detach, no_grad, item, tolist or"
+    "The numbers are right, but the gradient that reaches {} is wrong. Look for detach, no_grad, item, tolist or"
     " numpy, or a gradient written by hand."
 )
 # of a gradient's largest number, and of the largest number in all gradients: right answers stay far below both
@@ -31,40 +31,40 @@ def violation(call, reply, reference):
 
 
 def check_precision(call, reply, reference):
-    """Whether decimal numbers come back as exact as they came in; a layer's in their dtype: the next needs it."""
+    """Whether decimal numbers keep their precision, and those of a layer their dtype, which the next layer needs."""
     is_layer = isinstance(call, calls.LayerCall)
     for wanted, found in zip(reference.values, reply.values):
         if calls.is_decimal(wanted) and (is_layer or wanted.dtype == torch.float64) and wanted.dtype != found.dtype:
-            return f"Your result holds numbers in {found.dtype}; what came in was {wanted.dtype}."
+            return f"Your result has dtype {found.dtype}; the input has {wanted.dtype}."
         if calls.is_decimal(wanted) and calls.is_decimal(found) and in_32_bits(found) and not in_32_bits(wanted):
-            return f"Your result has the digits of torch.float32 only; what came in was {wanted.dtype}."
+            return f"Your result has only the precision of torch.float32; the input is {wanted.dtype}."
     return None
 
 
 def in_32_bits(numbers):
-    """Whether a tensor would lose nothing in float32, as when it was there on its way."""
+    """Whether a tensor would lose nothing in float32, as if it had been in float32 on the way."""
     return same_values(numbers.float().double(), numbers.double())
 
 
 def check_arguments(call, reply, reference):
-    """Whether an argument was changed."""
+    """Whether all arguments are unchanged."""
     if not same_values(reply.arguments, reference.arguments):
-        return "Your code changes one of its arguments. Whoever calls it still needs them as they were."
+        return "Your code changes one of its arguments. The caller still needs it unchanged."
     return None
 
 
 def check_second_call(call, reply, reference):
-    """Whether something is kept from one call to the next."""
+    """Whether nothing is kept from one call to the next."""
     if same_values(reference.second_call, reference.values) and not same_values(reply.second_call, reply.values):
         return (
-            "A second call with the same input gives something else. Your code keeps something from the first call, or"
+            "A second call with the same input gives another result. Your code keeps something from the first call, or"
             " draws random numbers where it should not."
         )
     return None
 
 
 def check_other_numbers(call, reply, reference):
-    """Whether other numbers of the same sizes make a difference where they should."""
+    """Whether other numbers of the same sizes change the result where they should."""
     if not same_values(reply.flipped, reply.values):
         return None
     pairs = itertools.zip_longest(reference.values, reference.flipped)
@@ -79,8 +79,8 @@ def check_randomness(call, reply, reference):
         return "Every call drops the same numbers. Your code sets a seed, or keeps what it drew before."
     if found and not wanted:
         return (
-            "Two calls with the same input give different numbers. Something is drawn at random that should not be, or"
-            " not with the generator that was given."
+            "Two calls with the same input give different numbers. Your code draws random numbers where it should not,"
+            " or without the given generator."
         )
     return None
 
@@ -94,23 +94,23 @@ def check_other_sizes(call, reply, reference):
     """Whether a layer takes a shorter sequence, and a larger batch, after its first input."""
     for wanted, found in itertools.zip_longest(reference.other_sizes, reply.other_sizes):
         if problem := differences.problem(wanted, found):
-            return f"With another length, or another batch, than in the first call: {problem}"
+            return f"With another length or batch size than in the first call: {problem}"
     return None
 
 
 def check_extra_parameters(call, reply, reference):
-    """Whether there are parameters that nobody asked for."""
+    """Whether there are no extra parameters."""
     if len(reply.extra_parameters) > len(reference.extra_parameters):
         name = reply.extra_parameters[-1]
-        return f"Your layer has the parameter `{name}`, which nobody asked for; training would change it."
+        return f"Your layer has an extra parameter, `{name}`, which training would change."
     return None
 
 
 def check_initialization(call, reply, reference):
-    """Whether matrices that should start from different numbers start from the same."""
+    """Whether matrices start with different numbers where they should."""
     if reply.same_initialization and not reference.same_initialization:
         names = " and ".join(f"`{name}`" for name in reply.same_initialization)
-        return f"{names} start from the same numbers: is a seed set again for each?"
+        return f"{names} start with the same numbers. Is a seed set again for each?"
     return None
 
 
@@ -123,7 +123,7 @@ def check_gradients(call, reply, reference):
     largest = max(map(largest_entry, nonzero.values()), default=0)
     learned = {name: wanted for name, wanted in nonzero.items() if largest_entry(wanted) > ROUNDING * largest}
     if learned and reply.backward_error:
-        return errors.sentence("The numbers are right, but no gradient comes back", reply.backward_error)
+        return errors.sentence("The numbers are right, but computing gradients failed", reply.backward_error)
     if not any(isinstance(value, (torch.Tensor, list)) for value in reply.values):
         return None
     found = {name: gradient_to(name, reply) for name in learned}
@@ -170,7 +170,7 @@ def check_buffers(call, reply, reference):
     if reply.unregistered:
         name = reply.unregistered[0]
         return (
-            f"`self.{name}` is, or holds, a plain tensor: `.to(device)` leaves it behind, and on a GPU the layer fails."
+            f"`self.{name}` is or contains a plain tensor, which `.to(device)` does not move: on a GPU the layer fails."
             f" Use self.register_buffer({name!r}, ...)."
         )
     return None

@@ -6,14 +6,14 @@ import numbers
 import numpy as np
 import torch
 
-RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32 in another order of summation stays far within
-LOW_PRECISION = (torch.bfloat16, torch.float16)  # no exercise hands in numbers of so few digits, so none comes out
+RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32 with another order of summation stays far below these
+LOW_PRECISION = (torch.bfloat16, torch.float16)  # no exercise has input with so few digits, so no result may have them
 ORDINALS = ["The first", "The second", "The third", "A later"]
 KINDS = {"f": "decimal numbers", "i": "whole numbers", "u": "whole numbers", "b": "True and False"}
 
 
 def difference(expected, got):
-    """A sentence on the first way in which `got` differs from `expected`, or None when it does not."""
+    """A sentence on the first difference between `got` and `expected`, or None."""
     if got is None:
         return "It returned None. Is a `return` missing?"
     if isinstance(expected, (np.ndarray, torch.Tensor)):
@@ -26,7 +26,7 @@ def difference(expected, got):
 
 
 def problem(expected, got):
-    """The same; None, too, where nothing is expected of a value."""
+    """The same; None also if no value is expected."""
     return None if expected is None else difference(expected, got)
 
 
@@ -44,9 +44,9 @@ def tensor_difference(expected, got):
         return f"Your result has shape {tuple(got.shape)}; expected {expected.shape}."
     found = to_array(got)
     if kind_of(found) != kind_of(expected):
-        return f"Your result holds {kind_of(found)} ({got.dtype}); expected {kind_of(expected)}."
+        return f"Your result contains {kind_of(found)} ({got.dtype}); expected {kind_of(expected)}."
     if got.dtype in LOW_PRECISION:
-        return f"Your result is in {got.dtype}, which rounds to two or three digits. Keep the dtype that came in."
+        return f"Your result is in {got.dtype}, which rounds to two or three digits. Keep the dtype of the input."
     if found.dtype.kind != "f":
         wrong = found != expected
     else:
@@ -64,7 +64,7 @@ def tensor_difference(expected, got):
 
 
 def kind_of(array):
-    """What an array or a tensor holds, in words."""
+    """The kind of numbers in an array or tensor, in words."""
     return KINDS[np.asarray(array).dtype.kind]
 
 
@@ -137,13 +137,13 @@ def format_value(value):
     return describe_kind(value)
 
 
-LARGEST_IN_FULL = 1e6  # of the numbers that are written out
-MOST_SHOWN = 36  # numbers of an input that a sentence holds
-MOST_COMPARED = 12  # numbers of a result that are shown beside the expected ones
+LARGEST_IN_FULL = 1e6  # largest number that is written in full
+MOST_SHOWN = 36  # most numbers of an input in a sentence
+MOST_COMPARED = 12  # most numbers of a result shown beside the expected ones
 
 
 def describe_arguments(arguments, names):
-    """The arguments of a call in a few words: few numbers in full, many by their shape. names: of the arguments."""
+    """A short description of a call's arguments: few numbers in full, many by their shape. names: of the arguments."""
     few = shows_numbers(arguments)
     described = [describe_argument(argument, few) for argument in arguments]
     named = [f"`{name}` {'of' if words.startswith('shape') else '='} {words}" for name, words in zip(names, described)]

@@ -1,4 +1,4 @@
-"""An error in a learner's code, as one line that points into their code and not into ours."""
+"""An error in a learner's code, as one line that points into their code, not ours."""
 
 import linecache
 import traceback
@@ -11,7 +11,7 @@ LONGEST_SENTENCE = 1000  # characters of all that is said about an answer
 def describe(error, answer):
     """{"type", "message", "line", "code"}: the last line of the learner's own code that the error went through."""
     line, code = learner_line(error, {function.__code__.co_filename for function in functions(answer)})
-    words = "the function calls itself without end" if isinstance(error, RecursionError) else first_line(error)
+    words = "the function calls itself endlessly" if isinstance(error, RecursionError) else first_line(error)
     return {"type": type(error).__name__[:LONGEST], "message": words[:LONGEST], "line": line, "code": code[:LONGEST]}
 
 
@@ -27,7 +27,7 @@ def first_line(error):
 
 
 def presentable(sentence):
-    """A sentence that may quote a stranger, so that every file and terminal takes it."""
+    """A sentence that may quote a stranger, made safe for every file and terminal."""
     return sentence[:LONGEST_SENTENCE].encode(errors="replace").decode()  # half a surrogate pair is no UTF-8
 
 
@@ -38,13 +38,13 @@ def learner_line(error, files):
         return 0, ""
     frame, line = frames[-1]
     file = frame.f_code.co_filename
-    made_by_exec = file == "<string>"  # Python 3.13 and newer keep under this name what stood after `python -c`
+    made_by_exec = file == "<string>"  # Python 3.13 and newer use this name for code after `python -c`
     return line, "" if made_by_exec else linecache.getline(file, line).strip()
 
 
 def sentence(opening, error):
     """An error as `describe` gives it, as one line for the learner."""
-    code = f", `{error.code}`" if error.code else ""  # of a function made by exec there is none to show
+    code = f", `{error.code}`" if error.code else ""  # a function made by exec has none to show
     where = f" in line {error.line}{code}" if error.line else ""
     return f"{opening}{where}: {error.type}: {error.message}"
 

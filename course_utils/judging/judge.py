@@ -1,7 +1,7 @@
-"""From an exercise and the replies of an answer to a result: right, or what was seen.
+"""From an exercise and an answer's replies to a result: right, or what was wrong.
 
-Replies may come from a stranger's process, so they are read first (`untrusted_replies`): what cannot be read is a wrong
-answer, and no more.
+Replies may come from a stranger's process, so they are first validated (`untrusted_replies`): unreadable replies are
+simply a wrong answer.
 """
 
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from course_utils.judging import contract, differences, errors, masks, untrusted
 from course_utils.judging.calls import LayerCall
 from course_utils.judging.result import LARGEST_MAP, NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
-UNREADABLE = "What came back could not be read."
+UNREADABLE = "Your result could not be read."
 
 
 @dataclass
 class Case:
-    """One value of an answer: what was asked, what came back, what was expected.
+    """One value of an answer: the call, the value returned, the value expected.
 
     reference: the worked answer's reply. arguments: those of the function, or of the layer's forward. problem: a
     sentence on how it differs, or None.
@@ -66,7 +66,7 @@ def judge(exercise, data):
 
 
 def told_case(wrong):
-    """The case that is told of those that are wrong: the first that stopped, or else the first."""
+    """The wrong case to report: the first that stopped, or else the first."""
     return next((case for case in wrong if case.error), wrong[0])
 
 
@@ -114,11 +114,11 @@ def why_no_values(call, reply):
     if reply.error:
         return errors.sentence("Your code stopped", reply.error)
     if not reply.is_layer:
-        return "Your class makes no layer: it must inherit from `nn.Module`."
+        return "Your class is not a layer: it must inherit from `nn.Module`."
     if reply.unplaced_weights and reply.in_plain_list:
         return (
-            f"PyTorch finds nothing to learn in `self.{reply.in_plain_list[0]}`: it looks into no plain list or dict."
-            " Use nn.ModuleList or nn.ModuleDict."
+            f"PyTorch finds no parameters in `self.{reply.in_plain_list[0]}`, since it does not search plain lists or"
+            " dicts. Use nn.ModuleList or nn.ModuleDict."
         )
     if reply.unplaced_weights:
         weights = getattr(call, "weights", {})  # none for a function
@@ -133,7 +133,7 @@ def why_no_values(call, reply):
 
 
 def changed_arguments(case):
-    """A sentence on a changed argument, or None: what properties see may come from that."""
+    """A sentence on a changed argument, or None; a violated property may be its result."""
     return contract.check_arguments(case.call, case.reply, case.reference)
 
 
@@ -154,7 +154,7 @@ def describe_wrong_case(exercise, case):
 
 
 def mask_words(exercise, case):
-    """The sentences on what a wrong mask hides and should not, or the other way round; "" for anything else."""
+    """Sentences on what a wrong mask hides or fails to hide; "" for anything else."""
     if not exercise.mask or not same_shape(case):
         return ""
     return masks.difference(exercise.mask, case.arguments, case.want, case.got)

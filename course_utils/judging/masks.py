@@ -1,11 +1,11 @@
-"""What is wrong with a mask, in words: which keys are hidden from which queries and should not be, or the other way."""
+"""Sentences on a wrong mask: which keys are wrongly hidden from, or visible to, which queries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-PLACES = {"in the past": -1, "themselves": 0, "in the future": 1}  # where a key stands, seen from its query
+PLACES = {"in the past": -1, "themselves": 0, "in the future": 1}  # a key's place relative to its query
 MOST_TOLD = 3
 
 
@@ -13,7 +13,7 @@ MOST_TOLD = 3
 class Mask:
     """How to read an exercise's mask, whose last queries and keys belong together.
 
-    true: what True says of a key, "hidden" or "visible". padding: arguments -> (B, T), True at padding; None where all
+    true: what True means for a key, "hidden" or "visible". padding: arguments -> (B, T), True at padding; None if all
     tokens are real.
     """
 
@@ -22,7 +22,7 @@ class Mask:
 
 
 def difference(mask, arguments, expected, got):
-    """Sentences on how a mask differs from the expected one of the same shape, kind of key by kind; "" for no kind."""
+    """Sentences on how a mask differs from the expected one of the same shape, for each kind of key; or ""."""
     wanted, found = (
         np.reshape(each, (-1, *np.shape(each)[-2:])) == (mask.true == "hidden") for each in (expected, got)
     )

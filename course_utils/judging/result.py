@@ -1,4 +1,4 @@
-"""What a check answers: a result with a plain form for terminals and a rich one for notebooks."""
+"""The result of a check, with a plain form for terminals and a rich one for notebooks."""
 
 import html
 import re
@@ -15,7 +15,7 @@ VIRIDIS = ("440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779",
 
 @dataclass(frozen=True)
 class Result:
-    """The answer of a check.
+    """The result of a check.
 
     status: "right", "not yet" or "not attempted". mistake: the kind of slip that is proven, or None. hints: on this
     answer, from the kind of slip to the change. maps: the learner's map of weights and the expected one, to be drawn
@@ -66,7 +66,7 @@ def side_by_side(yours, expected):
         f'<div style="display:inline-block;margin:0.5em 1.5em 0 0">{title}{table(rows, others)}</div>'
         for title, rows, others in [("yours", yours, expected), ("expected", expected, yours)]
     )
-    return f"<div>{maps}framed: where they differ</div>"
+    return f"<div>{maps}framed cells differ</div>"
 
 
 def table(rows, others):

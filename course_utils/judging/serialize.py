@@ -27,9 +27,9 @@ def unpack(message, largest_header=math.inf):
         numbers = memoryview(message)[end:]  # a view: a slice of bytes would copy the rest for every tensor
         data, left = restored(json.loads(message[8:end].decode()), numbers)
     except (ValueError, KeyError, TypeError, RuntimeError, RecursionError, OverflowError) as error:
-        raise ValueError(f"This is no message of calls or replies: {error}") from None
+        raise ValueError(f"This is not a message of calls or replies: {error}") from None
     if left:
-        raise ValueError("This is no message of calls or replies: something stands behind its end.")
+        raise ValueError("This is not a message of calls or replies: it has data after its end.")
     return data
 
 

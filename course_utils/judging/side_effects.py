@@ -1,4 +1,4 @@
-"""Run a learner's code so that nothing of it stays behind: its prints, its seeds, its settings."""
+"""Run a learner's code without side effects: no prints, seeds or settings remain."""
 
 import contextlib
 import io
@@ -11,7 +11,7 @@ import torch
 
 
 class DiscardOutput(io.TextIOBase):
-    """Takes what is printed and forgets it."""
+    """Discards whatever is printed."""
 
     def write(self, text):
         return len(text)

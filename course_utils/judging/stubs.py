@@ -14,7 +14,7 @@ BODIES = ("...", "return None", "return ...", "raise NotImplementedError", "rais
 def is_stub(answer):
     """Whether a function, or every method of a class, does nothing yet.
 
-    A class without methods of its own has those of the class that it inherits from.
+    A class without its own methods has those of its base class.
     """
     if isinstance(answer, types.FunctionType):
         return bytecode(answer) in STUBS

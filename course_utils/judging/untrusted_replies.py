@@ -1,12 +1,12 @@
-"""Replies from a stranger's process, read once into what the judge knows: nothing in them is trusted before that.
+"""Replies from a stranger's process, validated once for the judge: nothing in them is trusted before that.
 
-`read` gives a `Reply` for each call. Its values are None, truth values, numbers, texts, tensors, lists of these, and
-what `calls.plain_value` makes of all else: {"other": words}. Anything else, wherever it stands, is Unreadable.
+`read` returns a `Reply` for each call. Its values are None, truth values, numbers, texts, tensors, lists of these, and
+{"other": words}, by which `calls.plain_value` represents all else. Anything else, anywhere, is Unreadable.
 
-Values and gradients are compared with those of the worked answer. Nobody outside can check what a reply says of the
+Values and gradients are compared with those of the worked answer. Nobody outside can check a reply's claims about the
 inside of a layer (unregistered, in_plain_list, extra_parameters, same_initialization), nor that its values came from
-calls (arguments, second_call, other_seed): an answer that rewrites the course in its own process is believed there.
-Without the right values that earns it nothing.
+calls (arguments, second_call, other_seed): there, an answer that rewrites the course in its own process is believed.
+Without the right values, this earns it nothing.
 """
 
 from collections.abc import Callable
@@ -18,17 +18,17 @@ from course_utils.judging import serialize
 from course_utils.judging.calls import LARGEST_TENSOR, LONGEST_LIST, LONGEST_TEXT, FunctionCall
 
 DEEPEST = 20  # lists in lists
-LARGEST_NUMBER = 2**63  # NumPy holds no larger whole number
+LARGEST_NUMBER = 2**63  # NumPy has no larger whole numbers
 PLAIN = (type(None), bool, int, float, str)
 
 
 class Unreadable(ValueError):
-    """What came back are no replies to these calls."""
+    """Data that are no replies to these calls."""
 
 
 @dataclass(frozen=True)
 class Error:
-    """An error in an answer's code: its type and message, and the line of the answer, 0 where there is none to show."""
+    """An error in an answer's code: its type and message, and the line of the answer, or 0."""
 
     type: str
     message: str
@@ -43,7 +43,7 @@ class Reply:
     For the contract: arguments, as they were afterwards. second_call, other_seed: the values of another round (for a
     layer, after one in the other mode), with the same random numbers and with others. flipped: those for tensors with
     their numbers in reverse order. other_sizes: those for other lengths and batches.
-    gradients: {place of an argument or name of a parameter: its gradient}. backward_error: the error on the way back.
+    gradients: {place of an argument or name of a parameter: its gradient}. backward_error: from the backward pass.
     Of a layer: unplaced_weights: weights for which there is no parameter; extra_parameters: parameters for which there
     are no weights; same_initialization: two matrices that start from the same numbers; unregistered: tensors that are
     neither parameters nor buffers; in_plain_list: modules or tensors that a plain list or dict hides from PyTorch.
@@ -68,7 +68,7 @@ class Reply:
 
     @property
     def cut_short(self):
-        """Whether the answer came to no result."""
+        """Whether the answer has no result."""
         return bool(self.error or self.unplaced_weights or not self.is_layer)
 
 
@@ -78,13 +78,13 @@ def reports_stub(data):
 
 
 def read(data, calls):
-    """One Reply per call, from what came back for all of them. Unreadable for anything else."""
+    """One Reply per call, from the data for all calls. Raises Unreadable for anything else."""
     require(type(data) is list and len(data) == len(calls))
     return [reply(entry, call) for entry, call in zip(data, calls)]
 
 
 def reply(data, call):
-    """The Reply to one call. It has all values that the call asks for, unless the answer stopped before."""
+    """The Reply to one call. It has all values that the call asks for, unless the answer stopped earlier."""
     require(type(data) is dict and all(type(name) is str and name in FIELD_READERS for name in data))
     found = Reply(**{name: FIELD_READERS[name](part) for name, part in data.items()})
     asked = 1 if isinstance(call, FunctionCall) else len(call.inputs)
@@ -95,13 +95,13 @@ def reply(data, call):
 def steps(data, nodes):
     """The steps of a watched call, as `program.watched` gives them for a program of so many nodes.
 
-    Raises for anything else, not always Unreadable: what these steps are for can be left out.
+    Raises for anything else, not always Unreadable: callers can do without these steps.
     """
     return [(whole_number(number), value(found), boolean(reached)) for number, found, reached in data if number < nodes]
 
 
 def require(condition):
-    """Raise Unreadable where a condition does not hold."""
+    """Raise Unreadable if a condition does not hold."""
     if not condition:
         raise Unreadable
 
@@ -146,7 +146,7 @@ def text(data):
 
 
 def whole_number(data):
-    """A size, a place or a line: a whole number that is not negative."""
+    """A size, a place or a line: a non-negative whole number."""
     require(type(data) is int and 0 <= data < LARGEST_NUMBER)
     return data
 

@@ -51,16 +51,16 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead }) =
       : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
   }
 
-  // What an average token gives to the first and last token, and between them to its neighbours, itself and the rest:
-  // every weight counts once, so that the shares sum to 1.
+  // The weight that an average token gives to the first and last token, and to neighbours, itself and the rest between
+  // them: every weight counts once, so that the shares sum to 1.
   function habits(weights) {
     const size = names.length, mean = (shares) => sum(shares.flat()) / size;
-    if (size === 1) return "the one token attends to itself";
+    if (size === 1) return "the only token attends to itself";
     const between = (place) =>
       mean(weights.map((row, t) => row.filter((_, key) => key > 0 && key < size - 1 && place(key - t))));
     return say`an average token gives ${mean(weights.map((row) => row[0]))} to ${names[0]}, ${
       mean(weights.map((row) => row[size - 1]))
-    } to ${names.at(-1)}, and of the others ${between((step) => step === -1)} to the one before it, ${
+    } to ${names.at(-1)}, and among the others ${between((step) => step === -1)} to the one before it, ${
       between((step) => step === 0)
     } to itself, ${between((step) => step === 1)} to the one after it and ${
       between((step) => Math.abs(step) > 1)

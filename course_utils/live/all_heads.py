@@ -1,4 +1,4 @@
-"""Chapter 8: all heads of a model as small maps, and one of them large, on a sentence of your own, too."""
+"""Chapter 8: all heads of a model as small maps, with one of them large, also for your own sentence."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,7 +24,7 @@ def show_all_heads(weights: ArrayLike, tokens: Sequence[str], *, layer: int = 0,
 def all_heads_figure(weights: ArrayLike, tokens: Sequence[str], layer: int = 0, head: int = 0) -> Figure:
     """The Figure that show_all_heads shows."""
     names = pictures.numbered(tokens, MOST_TOKENS)
-    wanted = "be all heads of a model (for those of one layer take show_attention)"
+    wanted = "be all heads of a model (for the heads of one layer, use show_attention)"
     weights = pictures.shaped("weights", weights, wanted, "num_layers", "num_heads", len(names), len(names))
     pictures.check_weights(weights)
     num_layers, num_heads = weights.shape[:2]
@@ -39,14 +39,14 @@ def all_heads_figure(weights: ArrayLike, tokens: Sequence[str], layer: int = 0, 
 def try_sentence(heads_of: Callable[[str], tuple[ArrayLike, Sequence[str]]], sentence: str) -> None:
     """Show all heads of a model on a sentence, with a box to type another one.
 
-    heads_of: heads_of(sentence) gives weights (num_layers, num_heads, T, T) and T tokens, T up to 44. sentence: the
-    first one. A sentence on which the model stops is refused in a sentence.
+    heads_of: heads_of(sentence) returns weights (num_layers, num_heads, T, T) and T tokens, T up to 44. sentence: the
+    first one. If the model stops, the figure says so.
     """
 
     def figure(typed: str) -> Figure:
         try:
             weights, tokens = heads_of(typed)
-        except Exception as error:  # whatever a model makes of a sentence
+        except Exception as error:  # a model may raise anything
             raise ValueError(f"The model stopped with {type(error).__name__}: {error}") from error
         return all_heads_figure(weights, tokens)
 

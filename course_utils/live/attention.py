@@ -8,7 +8,7 @@ from course_utils import pictures
 from course_utils.live.base import Figure
 from course_utils.live.maps import packed
 
-FEW = 1500  # numbers that are handed over with all their decimals
+FEW = 1500  # the most numbers passed with all their decimals
 
 
 def show_attention(
@@ -23,10 +23,10 @@ def show_attention(
 ) -> None:
     """Show attention weights with controls for the query and the head.
 
-    weights: (T, T), or (num_heads, T, T). tokens: T names. scores: the same shape, to be read when you point at a cell;
-    minus infinity is masked. masked: (T, T), True where a cell is hidden. key_tokens: the S names of the keys where
-    they are another sequence; all shapes then end in (T, S). maps: what each is, "head" or "layer"; arcs then go from
-    layer to layer, the last first. losses: {step: loss} of some steps of training; weights are then (len(losses),
+    weights: (T, T), or (num_heads, T, T). tokens: T names. scores: the same shape, shown when you point at a cell;
+    minus infinity is masked. masked: (T, T), True where a cell is hidden. key_tokens: the S names of the keys if they
+    are another sequence; all shapes then end in (T, S). maps: the kind of each map, "head" or "layer"; arcs go
+    from layer to layer, the last first. losses: {step: loss} of some steps of training; weights are then (len(losses),
     num_heads, T, T), and a control goes through the steps. Raises ValueError for what cannot be drawn.
     """
     attention_figure(weights, tokens, scores, masked, key_tokens, maps, losses).show()
@@ -50,7 +50,7 @@ def attention_figure(
     if scores is not None:
         scores, infinite = pictures.score_panels(scores, names, keys)
         if len(scores) != len(heads):
-            raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass one for one.")
+            raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass equally many.")
         hidden = hidden | infinite
 
     several = len(heads) // len(steps)

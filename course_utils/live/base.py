@@ -1,7 +1,7 @@
-"""What every live figure is: a piece of HTML with its numbers, a module that draws them, and a table for the rest.
+"""Every live figure: a piece of HTML with its numbers, a module that draws them, and a table.
 
-Where no script runs, the sentence and the table are read. In the course's stored notebooks a picture of the figure
-stands above them, which the build adds.
+Without scripts, readers see the sentence and the table. In the course's stored notebooks, the build adds a picture of
+the figure above them.
 """
 
 import base64
@@ -19,16 +19,16 @@ from IPython.display import display
 from course_utils.pictures import Numbers
 
 HERE = Path(__file__).parent
-LARGEST_TABLE = 6  # rows and columns that the table without scripts shows
+LARGEST_TABLE = 6  # rows and columns in the table for readers without scripts
 LARGEST_PLAIN = 12_000  # letters of a figure's numbers; more are packed
-HOW_TO_START = "This figure moves when you run its cell, or trust the notebook."
+HOW_TO_START = "To use this figure, run its cell or trust the notebook."
 
 
 class Figure:
     """A live figure.
 
-    kind: the name of its module, a `.js` file beside this one. about: what it shows, in words. names, rows: of a table
-    for where no script runs. columns: their names, where they have any. data: plain values for the module, and names.
+    kind: the name of its module, a `.js` file beside this one. about: what it shows, in words. names, rows: of the
+    table for readers without scripts. columns: their names, if any. data: plain values for the module, and names.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Figure:
         self.kind, self.about, self.table, self.data = kind, about, (names, rows, columns), {"names": names, **data}
 
     def html(self) -> str:
-        """The figure as HTML that carries all that it needs: the same for the same numbers."""
+        """The figure as self-contained HTML, the same for the same numbers."""
         data = as_json(self.data).replace("<", "\\u003c")
         data = packed(data) if len(data) > LARGEST_PLAIN else data
         return (
@@ -54,7 +54,7 @@ class Figure:
         )
 
     def bundle(self) -> dict[str, str]:
-        """The figure in every form that a notebook keeps of it."""
+        """The figure in every form that a notebook stores."""
         return {"text/html": self.html(), "text/plain": f"Live figure: {self.about}"}
 
     def show(self) -> None:
@@ -63,7 +63,7 @@ class Figure:
 
 
 def script(kind: str) -> str:
-    """A figure's code as a script that unpacks and starts it; packed, it takes a third of the room in every output."""
+    """A figure's code as a script that unpacks and starts it; packed, it takes a third of the space in every output."""
     letters = packed(code(kind))
     return (
         f'(async()=>{{const s=document.createElement("script"),b=Uint8Array.from(atob("{letters}"),c=>c.charCodeAt()),'
@@ -78,9 +78,9 @@ def packed(text: str) -> str:
 
 
 def code(kind: str) -> str:
-    """The files that a figure's module imports, and in a block of its own the module and its start.
+    """The files that a figure's module imports, then the module and its start in a separate block.
 
-    Without imports, which a page does not know, exports, comments and spaces at the beginning of lines.
+    Without imports (a page does not know them), exports, comments and spaces at the beginning of lines.
     """
     own = (HERE / f"{kind}.js").read_text(encoding="utf-8")
     imported = re.findall(r'(?m)^import [^;]* from "./(.*)";', own)
@@ -91,7 +91,7 @@ def code(kind: str) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Plain values and arrays as JSON, decimal numbers with so many decimals that a last bit does not show."""
+    """Plain values and arrays as JSON, with decimals few enough to hide last bits."""
     if isinstance(value, dict):
         return "{" + ",".join(f'"{name}":{as_json(part)}' for name, part in value.items()) + "}"
     if isinstance(value, (list, np.ndarray)):
@@ -102,7 +102,7 @@ def as_json(value: Any) -> str:
 
 
 def as_table(names: Sequence[str], rows: Sequence[Iterable[float]] | Numbers, columns: Sequence[str] | None) -> str:
-    """A table of numbers with two decimals; of large ones the first rows and columns."""
+    """A table of numbers with two decimals; large ones show only the first rows and columns."""
     columns = columns or [f"number {place + 1}" for place, _ in enumerate(rows[0])]
     head = "".join(f"<th>{html.escape(name)}" for name in ["", *columns[:LARGEST_TABLE]])
     lines = [

@@ -1,6 +1,6 @@
-"""What Python has to compute, under controls: native ones with names, and an output of its own that follows them.
+"""Figures that Python computes: native controls with names, and an output that follows them.
 
-The output is a figure like all others: what is saved with the notebook stays readable when no kernel answers.
+The output is a figure like all others, so that a saved notebook is readable without a kernel.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,25 +13,25 @@ from course_utils.live.base import Figure
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 FULL_LABELS: dict[str, Any] = {"style": {"description_width": "initial"}, "layout": {"width": "auto"}}
-WHOLE_LINE = FULL_LABELS | {"layout": {"width": "100%", "max_width": "640px"}}  # a sentence is read whole
+WHOLE_LINE = FULL_LABELS | {"layout": {"width": "100%", "max_width": "640px"}}  # so that a whole sentence is visible
 
 
 def ask_for_sentence(sentence: str, figure_of: Callable[[str], Figure]) -> None:
-    """Show what figure_of(sentence) makes, as `show` does, with a box to type another sentence."""
+    """Show the result of figure_of(sentence), as `show` does, with a box to type another sentence."""
     box = widgets.Text(sentence, description="your sentence", continuous_update=False, **WHOLE_LINE)
 
     def figure() -> Figure:
         shown = figure_of(box.value)
-        shown.about += " Run this cell to type a sentence of your own."
+        shown.about += " Run this cell to type your own sentence."
         return shown
 
     show([box], figure)
 
 
 def show(controls: Sequence[widgets.Widget], figure: Callable[[], Figure]) -> None:
-    """Show controls, a list of widgets, and below them what figure() makes: a Figure, or a sentence.
+    """Show controls, a list of widgets, and below them the result of figure(): a Figure, or a sentence.
 
-    Where figure() refuses at first, with a ValueError, there is nothing to move: its sentence is all that is shown.
+    If figure() first raises ValueError, there is nothing to control, and only its sentence is shown.
     """
     try:
         first = figure().bundle()

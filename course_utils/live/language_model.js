@@ -1,11 +1,11 @@
-// Chapter 11: all heads of a language model as one map, one of them large, and what comes next without some of them.
+// Chapter 11: all heads of a language model as one map, one of them large, and the next word without some of them.
 import { figure, fixed, limit, most, range, short, weightColour } from "./base.js";
 import { favourites, headLabels, LABELS, maps } from "./maps.js";
 import { bars, reachOf, signedColour } from "./vectors.js";
 
 const TOP = 22, ROW = 22;
-const BOXES = [".own-sentence input", ".heads-off input"]; // where a kernel runs: for a sentence, and for heads that are off
-const OFF = [230, 97, 1]; // bars of what comes next without them
+const BOXES = [".own-sentence input", ".heads-off input"]; // with a kernel: boxes for a sentence, and for heads that are off
+const OFF = [230, 97, 1]; // bars of next words without them
 
 export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
   const models = runs.map(read), [{ layers }] = models, heads = layers[0].length;
@@ -66,14 +66,14 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       row: limit(query, -1, T - 1),
       at: at?.part === "large" ? at : null,
       hidden: (query, key) => key > query,
-      axes: ["query (attends)", "key (attended to)"], // no sums: of rounded weights they would be off
+      axes: ["query (attends)", "key (attended to)"], // no sums: with rounded weights they would be inexact
     });
     page.height = Math.max(low, page.height);
     if (pointed) {
       page.light("all", at.row, at.column);
       const here = layers[at.row][at.column][T - 1];
       return `Layer ${at.row}, head ${at.column}: ${favourites(here, names, names[T - 1])}. Press to see it large${
-        each ? "" : " and to switch it off, or on again"
+        each ? "" : " and to switch it off or on"
       }.`;
     }
     if (at?.part === "large") {
@@ -88,9 +88,9 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
         names[query < 0 ? T - 1 : limit(query, 0, T - 1)],
       )
     }. ` +
-      `With all heads the next word is "${words[0]}" with ${fixed(before[0], 3)}; without ${
+      `With all heads, the likeliest next word is "${words[0]}", ${fixed(before[0], 3)}; without ${
         without.join(", ") || "none"
-      } it has ${fixed(changed[0], 3)}${best ? `, and "${words[best]}" leads` : ""}.`;
+      } it gets ${fixed(changed[0], 3)}${best ? `, and "${words[best]}" is likeliest` : ""}.`;
   }
 
   const sentences = models.map(({ names }) => names.join(" ")),
@@ -109,7 +109,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
   };
 });
 
-// A run as it is drawn: each head's weights as rows, which come as one letter a share, of the lower triangle alone.
+// A run for drawing: each head's weights as rows, unpacked from one letter per share of the lower triangle.
 function read({ shares, shape: [num_layers, num_heads], each, ...run }) {
   const T = run.names.length;
   let place = 0;

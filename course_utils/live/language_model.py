@@ -1,4 +1,4 @@
-"""Chapter 11: all heads of a language model on a sentence, and what comes next when some of them are off."""
+"""Chapter 11: all heads of a language model on a sentence, and the next word when some of them are off."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from course_utils.live import interactive
 from course_utils.live.base import Figure
 
 MOST_TOKENS = 24  # in a large map beside all heads
-WORDS, STORED_WORDS = 5, 3  # the likeliest next ones; of stored runs there are many
+WORDS, STORED_WORDS = 5, 3  # the likeliest next ones; fewer in stored runs, which are many
 
 
 def try_language_model(
@@ -27,11 +27,11 @@ def try_language_model(
 ) -> None:
     """Show all heads of a language model and the next word, with boxes for a sentence and for heads to switch off.
 
-    run: run(sentence, [(layer, head), ...]) gives T tokens, T up to 24, weights (num_layers, num_heads, T, T), and the
-    probability of each token of the vocabulary as the next one, with these heads off. each_off: each_off(sentence,
-    numbers) gives (num_layers, num_heads, len(numbers)), the probabilities of these tokens with each head off alone.
-    word_of: the text of a list of token numbers. sentences: those that are run at once and stored, so that they can be
-    looked at without a kernel. layer, head: the large one at first. What cannot be run is refused in a sentence.
+    run: run(sentence, [(layer, head), ...]) returns T tokens, T up to 24, weights (num_layers, num_heads, T, T), and
+    the probability of each token of the vocabulary as the next one, with these heads off. each_off: each_off(sentence,
+    numbers) returns (num_layers, num_heads, len(numbers)), the probabilities of these tokens with only one head off.
+    word_of: the text of a list of token numbers. sentences: those that are run at once and stored, to be viewed without
+    a kernel. layer, head: the large one at first. If the model stops, the figure says so.
     """
     sentence = widgets.Text(description="your sentence", continuous_update=False, **interactive.FULL_LABELS)
     off = widgets.Text(description="heads off, as 23.3 18.6", continuous_update=False, **interactive.FULL_LABELS)
@@ -45,7 +45,7 @@ def try_language_model(
         try:
             heads = heads_in(off.value)
             live = live_run(run, word_of, sentence.value or sentences[0], heads)
-        except Exception as error:  # whatever a model makes of a sentence
+        except Exception as error:  # a model may raise anything
             raise ValueError(f"The model stopped with {type(error).__name__}: {error}") from error
         return language_model_figure([live], *(heads[-1] if heads else (layer, head)))
 
@@ -56,19 +56,19 @@ def heads_in(text: str) -> list[tuple[int, int]]:
     """The heads that a text such as "23.3 18.6" names. Raises ValueError for anything else."""
     names = text.replace(",", " ").split()
     if wrong := [name for name in names if not re.fullmatch(r"\d+\.\d+", name)]:
-        raise ValueError(f"{wrong[0]} names no head: write layer.head, such as 23.3")
+        raise ValueError(f"{wrong[0]} is not a head: write layer.head, such as 23.3")
     return [(int(layer), int(head)) for layer, _, head in (name.partition(".") for name in names)]
 
 
 def stored_run(run: Any, each_off: Any, word_of: Any, sentence: str) -> Any:
-    """What a figure shows of a sentence with any one head off."""
+    """The data for a sentence with any one head off."""
     shown = live_run(run, word_of, sentence, [], STORED_WORDS)
     chances = pictures.array(each_off(sentence, shown["numbers"]))
     return shown | {"each": np.rint(1000 * chances).astype(int)}  # as many digits as are printed
 
 
 def live_run(run: Any, word_of: Any, sentence: str, heads: Sequence[tuple[int, int]], count: int = WORDS) -> Any:
-    """What a figure shows of a sentence with these heads off, and of so many next words."""
+    """The data for a sentence with these heads off, and for `count` next words."""
     tokens, weights, before = run(sentence, [])
     names = pictures.numbered([token.strip() or repr(token) for token in tokens], MOST_TOKENS)
     numbers = np.argsort(-pictures.array(before), kind="stable")[:count].tolist()
@@ -77,7 +77,7 @@ def live_run(run: Any, word_of: Any, sentence: str, heads: Sequence[tuple[int, i
         _, weights, after = run(sentence, list(heads))
     weights = pictures.shaped("weights", weights, "be all heads", "num_layers", "num_heads", len(names), len(names))
     seen: Any = np.tril(np.ones((len(names), len(names)), bool))
-    seen[0] = False  # the first token sees itself alone
+    seen[0] = False  # the first token sees only itself
     shares = np.rint(100 * weights[:, :, seen]).astype(int)  # (num_layers, num_heads, all that is seen)
     return {
         "text": sentence,
@@ -98,5 +98,5 @@ def language_model_figure(runs: Sequence[Any], layer: int, head: int) -> Figure:
     layers, heads = first["shape"]
     about = f'All {layers} times {heads} heads of a model, and the next word after "{" ".join(first["names"])}":'
     rows = np.stack([first["before"], first["after"]], axis=1)
-    columns = ["all heads", "with those that are on"]
+    columns = ["all heads", "only heads that are on"]
     return Figure("language_model", about, first["words"], rows, columns, runs=list(runs), layer=layer, head=head)

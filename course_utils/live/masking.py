@@ -1,4 +1,4 @@
-"""Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through."""
+"""Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and its leaks."""
 
 import copy
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> 
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     if not all(isinstance(getattr(layer, name, None), nn.Linear) for name in ("W_query", "W_key", "W_value")):
         raise ValueError("layer must have linear layers W_query, W_key and W_value: pass a SelfAttention_v2.")
-    layer = copy.deepcopy(layer).cpu().double()  # in 64 bits, whatever the layer is in
+    layer = copy.deepcopy(layer).cpu().double()  # in 64 bits, whatever the layer's dtype
     inputs = torch.from_numpy(vectors)
     check_input(inputs, layer.W_query.in_features, layer.W_query.weight)
 

@@ -1,5 +1,5 @@
-// Message: one word of the sentence is changed, and hardly any head changes its mind.
-// Chapter 8: which of two nouns each head of a model gives more to, for sentences that differ in a word.
+// Message: one word of the sentence changes, and hardly any head changes its preference.
+// Chapter 8: the noun, of two, to which each head of a model gives more, for sentences that differ in a word.
 import { FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short, sum } from "./base.js";
 import { arcs } from "./arcs.js";
 import { headLabels, LABELS, unpacked } from "./maps.js";
@@ -9,7 +9,7 @@ const HIGH = 26, LEGEND = 22;
 export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
   const sentences = cases.map((one) => ({ ...one, rows: unpacked(one.rows) }));
   const [{ rows: { length: layers, 0: { length: heads } } }] = sentences;
-  // Where two sentences differ in one word, that word's place.
+  // The place of the only word in which two sentences differ.
   const changed = (one, other) => {
     const places = range(one.tokens.length).filter((place) => one.tokens[place] !== other.tokens[place]);
     return one.tokens.length === other.tokens.length && places.length === 1 ? places[0] : -1;

@@ -1,4 +1,4 @@
-"""Chapter 8: which of two nouns each head of a model prefers, and which heads turn when a word is changed."""
+"""Chapter 8: which of two nouns each head of a model prefers, and which heads change when a word changes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,8 +16,8 @@ def show_preferences(
 ) -> None:
     """Show to which of two nouns a word gives more weight, in each head, for several sentences.
 
-    sentences: {what changes in it: (weights (num_layers, num_heads, T, T), T tokens, up to 16, one noun, the other)}.
-    asks: the word that asks. layer, head: those whose weights are drawn at first. Raises ValueError for other input.
+    sentences: {its change: (weights (num_layers, num_heads, T, T), T tokens, up to 16, one noun, the other)}.
+    asks: the word that asks. layer, head: of the weights drawn at first. Raises ValueError for other input.
     """
     cases = []
     for name, (weights, tokens, *nouns) in sentences.items():

@@ -1,4 +1,4 @@
-// Message: the word that asks reads most from the words whose arrows point its way, and what it reads adds up to one vector.
+// Message: a query reads most from the words whose arrows point its way, and what it reads adds up to one vector.
 // Chapter 1: one query, step by step: scores, weights, context vector; as numbers and as arrows.
 import {
   BOLD,
@@ -37,7 +37,7 @@ export default figure(({ names, inputs: original }) => {
 
   function draw(page, { query, step, inputs }, at) {
     const scores = scoresOf(inputs, query), weights = softmax(scores);
-    // All scales stay while a number is dragged, and double when something leaves them.
+    // All scales stay fixed while a number is dragged, and double when a value leaves them.
     const end = ample(highest, reachOf([scores])), colour = signedColour(ample(largest, reachOf(inputs)));
     const circle = ample(farthest, Math.max(...inputs.map((vector) => Math.hypot(...vector))));
     const mixed = inputs.map((value, row) => value.map((number) => weights[row] * number)),
@@ -104,11 +104,11 @@ export default figure(({ names, inputs: original }) => {
         say`Query "${names[query]}" scores highest with "${names[best]}", ${scores[best]}.`,
         say`Softmax turns that into a weight of ${weights[best]}.`,
         `The context vector is ${list(context)}.`,
-      ].slice(0, step + 1).concat(end > highest ? say`The bars of the scores now end at ${end}.` : []).join(" ");
+      ].slice(0, step + 1).concat(end > highest ? say`The score bars now end at ${end}.` : []).join(" ");
     }
     return tell(at);
 
-    // What the number that is pointed at was made from stands out with it.
+    // Highlight the number under the pointer and the numbers it was made from.
     function tell({ part, row, column }) {
       const pair = `query "${names[query]}", key "${names[row]}": `, number = `number ${column + 1}`;
       if (part === "input") {

@@ -1,5 +1,5 @@
-// Message: with transpose each head keeps numbers of every token; without, it mixes those of different tokens.
-// Chapter 5: a tensor on its way through view, transpose, scores and merge, beside the same way with a common mistake.
+// Message: with transpose, each head keeps numbers of every token; without, it mixes those of different tokens.
+// Chapter 5: a tensor passes through view, transpose, scores and merge, beside the same steps with a common mistake.
 import {
   BOLD,
   chunks,
@@ -19,16 +19,16 @@ import {
 } from "./base.js";
 
 const STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and merge"], SCORES = 3;
-const CALLS = [ // what each step does, on the right way and with the mistake
+const CALLS = [ // each step's call, correct and with the mistake
   ["x: (T, d_out)", "x: (T, d_out)"],
   ["x.view(T, heads, head_dim)", "x.view(heads, T, head_dim)"],
-  [".transpose(0, 1): (heads, T, head_dim)", "nothing: the shape is right already"],
+  [".transpose(0, 1): (heads, T, head_dim)", "nothing: the shape is already right"],
   ["x @ x.T / √head_dim: (heads, T, T)", "x @ x.T / √head_dim: (heads, T, T)"],
   ["weights @ x, transposed, merged: (T, d_out)", "weights @ x, transposed, merged: (T, d_out)"],
 ];
 const ROW = 21, TITLE = 17, TOP = 40, CHANGE = 1, ROUNDING = 1e-9;
 
-const twice = (value) => [0, 1].map(value); // as it is, and after the change
+const twice = (value) => [0, 1].map(value); // before and after the change
 const moved = ({ values: [before, after] }) => Math.abs(after - before) > ROUNDING;
 
 /* The five stages of x (T, d_out): blocks of rows of {values, token, head}, where token and head say to which the number
@@ -102,14 +102,16 @@ export default figure(({ names, x, heads }) => {
     }
     const what = `Number ${number} of "${names[token]}", ${
       fixed(x[token][number - 1])
-    }, is framed, and so is all that it changes`;
+    }, and everything that it changes are framed`;
     if (step < SCORES) {
-      return `${what}. Every number has the colour of its head; a row names its numbers' token and head.`;
+      return `${what}. Each number has the colour of its head; row labels give token and head.`;
     }
     const [right, wrong] = stages.map((stage) => stage.flat(2).filter(moved).length);
     const told = `${what}: ${right} ${step === SCORES ? "scores" : "numbers"} with transpose, ${wrong} without.`;
     const reached = names.filter((_, row) => step > SCORES && row < token && stages[1][0][row].some(moved));
-    return reached.length ? `${told} Without transpose it reaches ${reached.join(", ")}, which must not see it.` : told;
+    return reached.length
+      ? `${told} Without transpose, it reaches ${reached.join(", ")}, which must not see it.`
+      : told;
 
     // A block with its title, and its rows' names.
     function add(way, b, x0, y0) {

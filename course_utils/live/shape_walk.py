@@ -1,6 +1,6 @@
-"""Chapter 5: a tensor on its way through view, transpose, scores and merge, beside the same way with a common mistake.
+"""Chapter 5: a tensor passes through view, transpose, scores and merge, beside the same steps with a common mistake.
 
-Every number has the colour of its head, and one number can be followed: whatever it changes is marked.
+Each number has the colour of its head, and one number can be followed: everything that it changes is marked.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What figures of single numbers take, and what they refuse."""
+"""The input that figures of single numbers take and refuse."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ def check_vectors(
 ) -> tuple[Numbers, list[str]]:
     """Vectors, one per token, as an array of shape (T, d) in 64 bits, and the tokens' names. Raises ValueError.
 
-    name: what the caller calls them. most, most_tokens: how many numbers and tokens a figure has room for.
+    name: the caller's name for them. most, most_tokens: the most numbers and tokens for which a figure has room.
     """
     names = pictures.numbered(tokens, most_tokens)
     vectors = check_numbers(name, vectors, f"have a row for each of the {len(names)} tokens", len(names), "d")

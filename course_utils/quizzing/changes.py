@@ -1,4 +1,4 @@
-"""Small changes of an answer's code, such as somebody could make by mistake: the wrong options of its questions."""
+"""Small changes to an answer's code, such as somebody could make by mistake, for the options of its questions."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from course_utils.explaining.program import Fix
 
 OPERATORS: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
 OPERATORS |= {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-# what can be left out of a chain of calls: what it was called on is still a tensor
+# calls that can be removed from a chain: the rest is still a tensor
 LEFT_OUT = re.compile(
     "abs|amax|bool|clone|contiguous|cumsum|div|dropout|exp|flatten|float|log|long|masked_fill_?|mean|movedim|mul|permute|"
     "repeat_interleave|reshape|softmax|sqrt|square|squeeze|sum|swapaxes|transpose|tril|triu|unflatten|unsqueeze|view"
@@ -27,7 +27,7 @@ class Change:
 
 
 def changes_of(program):
-    """The Changes of a program that can be told in a few words and that tell one place."""
+    """The Changes of a program that can be described briefly and refer to one place."""
     found = {}
     for number, node in enumerate(program.nodes):
         if any(isinstance(each, ast.FunctionDef) for each in program.enclosing(node)):
@@ -41,7 +41,7 @@ def in_words(program, node, fix):
     """The Change of a Fix, or None."""
     if fix.new == "pass":
         old = ast.unparse(node)
-        words = f"line {node.lineno}, `{old}`, is left out"
+        words = f"line {node.lineno}, `{old}`, is removed"
         return Change(fix, words) if len(old) <= LONGEST and "\n" not in old else None
     old, new = program.before_and_after(fix)
     tail = re.search(r"\.[a-z_]\w*$", old)
@@ -58,7 +58,7 @@ def in_words(program, node, fix):
 
 
 def is_read_as_meant(program, fix, text):
-    """Whether a statement's text, changed as the words say, is what the Fix makes of it: parentheses may be missing."""
+    """Whether a statement's text, changed as described, equals the Fix's result; parentheses may be missing."""
     try:
         lines = ast.unparse(ast.parse(text)).split("\n")
     except SyntaxError:

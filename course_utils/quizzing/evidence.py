@@ -1,6 +1,6 @@
-"""What changes of an answer do to its result, for one small call.
+"""The effects of changes to an answer on its result, for one small call.
 
-All of it is looked at for two sets of numbers. What does not hold for both hangs on the numbers, and is not asked.
+Everything is tested with two sets of numbers. What does not hold for both depends on the numbers, and is not asked.
 """
 
 import ast
@@ -16,22 +16,22 @@ from course_utils.judging import untrusted_replies
 from course_utils.judging.calls import LayerCall
 from course_utils.quizzing.changes import changes_of
 
-STOPS, SAME, OTHER_VALUES = "It stops with an error.", "The result stays the same.", "Same shape, other values."
+STOPS, SAME, OTHER_VALUES = "It stops with an error.", "The result stays the same.", "Same shape, different values."
 DRAWS = re.compile("rand|multinomial|bernoulli|dropout|empty")
-LAYER_DRAWS = re.compile("empty")  # what happens to lie in memory; a layer's other draws show under another seed
-FUSED = "scaled_dot_product_attention"  # stops here where sizes do not fit, and elsewhere may read past its memory
-ENDLESS = "loops without end"  # what a LimitLoops says of a change that made one
-EQUAL, DIFFERENT = 1e-5, 1e-3  # relative: values that are closer are the same; between the two, nothing is said
+LAYER_DRAWS = re.compile("empty")  # uninitialised memory; a layer's other random draws show with another seed
+FUSED = "scaled_dot_product_attention"  # stops here if sizes do not fit, and elsewhere may read beyond its memory
+ENDLESS = "loops without end"  # the message of LimitLoops on a change that loops
+EQUAL, DIFFERENT = 1e-5, 1e-3  # relative: closer values are the same; between the two, it is unclear
 MOST_CHANGES = 24
 
 
 class Evidence:
-    """What is known of an answer. calls: those of its exercise. runner: runs it, as `explain.LocalRunner` does."""
+    """Evidence about an answer. calls: those of its exercise. runner: runs it, as `explain.LocalRunner` does."""
 
     def __init__(self, program, calls, runner, seed):
         self.program, self.runner, self.random = program, runner, random.Random(seed)
         if any(isinstance(node, ast.Assign) for node in ast.parse(program.text).body):
-            raise ValueError("what a cell keeps beside its functions may change from call to call")
+            raise ValueError("data that a cell keeps outside its functions may change from call to call")
         self.call = plainest(calls)
         self.calls = [self.call, with_other_numbers(self.call)]
         self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
@@ -40,7 +40,7 @@ class Evidence:
 
     @cached_property
     def results(self):
-        """What the answer gives in both runs: STOPS, or a value; None where random numbers or the cell decide it."""
+        """The answer's result in both runs: STOPS, or a value; None if random numbers or the cell decide it."""
         drawn = LAYER_DRAWS if isinstance(self.call, LayerCall) else DRAWS
         if drawn.search(self.program.text):
             return [None, None]
@@ -54,9 +54,9 @@ class Evidence:
 
     @cached_property
     def tried(self):
-        """What the answer gives for both calls as it is, and with each of the changes: all in one run, which is dear.
+        """The answer's results for both calls, unchanged and with each change: all in one run, as runs are expensive.
 
-        Where a change ends the run, as it is alone.
+        If a change ends the run, only the unchanged results.
         """
         fixes = [self.no_change, *(change.fix for change in self.changes)]
         return self.results_with(fixes, self.calls) or self.results_with(fixes[:1], self.calls)
@@ -74,21 +74,21 @@ class Evidence:
         return pairs
 
     def results_with(self, fixes, calls):
-        """For each Fix, what the answer with it gives for the calls: STOPS, a value, or None for nothing clear."""
+        """For each Fix, the results of the changed answer for the calls: STOPS, a value, or None if unclear."""
         replies = self.runner.try_fixes(fixes, calls) if fixes else []
         nothing = [None] * len(calls)  # from a change that defines no answer
         return [[*map(result, untrusted_replies.read(found, calls))] if found else nothing for found in replies]
 
 
 def plainest(calls):
-    """The first of some calls that is in evaluation, or else the first, with one input."""
+    """The first call in evaluation mode, or else the first, with one input."""
     found = next((call for call in calls if not getattr(call, "training", False)), calls[0])
     found = replace(found, check_contract=False)
     return replace(found, inputs=found.inputs[:1]) if isinstance(found, LayerCall) else found
 
 
 def inputs_of(call):
-    """What a function, or a layer's `forward`, is called with."""
+    """The arguments of a function, or of a layer's `forward`."""
     return call.inputs[0] if isinstance(call, LayerCall) else call.arguments
 
 
@@ -115,14 +115,14 @@ def with_other_numbers(call):
 
 
 def result(reply):
-    """What a Reply gives: STOPS, its one value, or None where nothing clear came back, as from a loop without end."""
+    """The result in a Reply: STOPS, its one value, or None if unclear, as from an endless loop."""
     if reply.error:
         return None if ENDLESS in reply.error.message else STOPS
     return reply.values[0] if not reply.cut_short and len(reply.values) == 1 else None
 
 
 def effect(before, after):
-    """What a change does to a result, in words; None where that is not clear."""
+    """The effect of a change on a result, in words; None if unclear."""
     if before is None or after is None or before is STOPS or after is STOPS:
         return STOPS if after is STOPS and before is not STOPS else None
     if shape_words(before) != shape_words(after):
@@ -132,7 +132,7 @@ def effect(before, after):
 
 
 def shape_words(value):
-    """What kind of thing a value is: with its shape, where it has one."""
+    """The kind of a value, with its shape if it has one."""
     if isinstance(value, torch.Tensor):
         return f"of shape {tuple(value.shape)}" + (", all True or False" if value.dtype == torch.bool else "")
     if isinstance(value, list):
@@ -141,7 +141,7 @@ def shape_words(value):
 
 
 def largest_difference(before, after):
-    """The largest relative difference of two values of the same shape; 1 where one has an inf or nan alone."""
+    """The largest relative difference of two values of the same shape; 1 if only one has an inf or nan."""
     if isinstance(before, list):
         return max(map(largest_difference, before, after), default=0)
     if not isinstance(before, (torch.Tensor, int, float)):

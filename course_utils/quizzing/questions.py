@@ -1,4 +1,4 @@
-"""The questions on an answer, kind by kind. Each has one true option, and the cell does not give it away."""
+"""The questions on an answer, kind by kind. Each has one true option, which the cell does not give away."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ class CodeQuestion:
 
 
 def questions_on(program, calls, runner, seed, kinds, evidence=Evidence):
-    """The CodeQuestions on an answer, one by one, in an order that hangs on the seed: first one of each kind.
+    """The CodeQuestions on an answer, one by one, in an order that depends on the seed: first one of each kind.
 
     program: its Program, or None. calls: of its exercise. runner: runs it again, as `explain.LocalRunner` does.
     kinds: as in KINDS. evidence: the class of what they ask.
@@ -35,12 +35,12 @@ def questions_on(program, calls, runner, seed, kinds, evidence=Evidence):
         words = call_words(program, found.call)
         waiting = [built(found, kind, words) for kind in found.random.sample(kinds, len(kinds))]
         yield from in_turn(waiting)
-    except Exception:  # what a stranger's code can do has no end; then there is nothing more to ask
+    except Exception:  # a stranger's code can raise anything; then no more is asked
         return
 
 
 def in_turn(waiting):
-    """The first of each iterator, then the second of each, and so on. Each is made only once it is asked for."""
+    """The first of each iterator, then the second of each, and so on. Each is made only when needed."""
     while waiting:
         for each in list(waiting):
             try:
@@ -53,7 +53,7 @@ def built(found, kind, words):
     """The CodeQuestions of a kind, which gives (prompt, the true option, others that are false)."""
     drafts = list(kind(found))
     found.random.shuffle(drafts)
-    drafts.sort(key=lambda draft: sum(draft[1] == other[1] for other in drafts))  # no key is to be expected
+    drafts.sort(key=lambda draft: sum(draft[1] == other[1] for other in drafts))  # so that no key is predictable
     keys = set()
     for prompt, right, wrong in drafts:
         wrong = [each for each in dict.fromkeys(wrong) if each != right][:MOST_WRONG]
@@ -64,7 +64,7 @@ def built(found, kind, words):
 
 
 def gives_away(text, right, wrong):
-    """Whether the right option stands in the text of the cell, and not all wrong ones do."""
+    """Whether the right option occurs in the text of the cell, but not all wrong ones do."""
     whole = (rf"(?<![\w.]){re.escape(each.strip('`'))}(?![\w.])" for each in (right, *wrong))
     stands = [re.search(each, text) is not None for each in whole]
     return stands[0] and not all(stands)
@@ -81,14 +81,14 @@ def call_words(program, call):
 
 
 def names_of_inputs(program):
-    """The names of what an answer is called with."""
+    """The names of an answer's arguments."""
     called = (program.name, "forward")
     method = next(each for each in program.nodes if isinstance(each, ast.FunctionDef) and each.name in called)
     return [argument.arg for argument in method.args.args if argument.arg != "self"]
 
 
 def described(value):
-    """An input in words: decimal numbers by their shape alone, since no key hangs on them."""
+    """An input in words: decimal numbers only by their shape, since no key depends on them."""
     if isinstance(value, dict):
         weight = f" with a weight {described(value['linear'])}" if "linear" in value else ""
         return differences.describe_argument(value, few=False) + weight
@@ -118,17 +118,17 @@ def which_change(found, wanted, words):
     wrong = [change.words for change, effect in found.effects if effect != wanted]
     for change, effect in found.effects:
         if effect == wanted:
-            yield f"{words} With which one?", change.words, found.random.sample(wrong, len(wrong))
+            yield f"{words} Which one?", change.words, found.random.sample(wrong, len(wrong))
 
 
 def unchanged(found):
     """Which change changes nothing?"""
-    return which_change(found, SAME, "One of these changes leaves the result as it is, the others do not.")
+    return which_change(found, SAME, "Only one of these changes leaves the result unchanged.")
 
 
 def stops(found):
     """Which change stops with an error?"""
-    return which_change(found, STOPS, "One of these changes makes it stop with an error, the others do not.")
+    return which_change(found, STOPS, "Only one of these changes causes an error.")
 
 
 KINDS = (what_happens, other_axis, unchanged, stops)

@@ -165,7 +165,7 @@ class MyCausalAttention(nn.Module):
         return self.dropout(scores.masked_fill(self.mask[:T, :T], -torch.inf).softmax(-1)) @ values
 """
 BUFFERED = BUFFERLESS.replace(f"self.mask = {MASK}", f"self.register_buffer('mask', {MASK})")
-MADE_UP, LOOSE = "is wrong. Look for detach", "is, or holds, a plain tensor"
+MADE_UP, LOOSE = "is wrong. Look for detach", "is or contains a plain tensor"
 WITHOUT = "[each for each in listed(self, *a, **b) if not each[0].startswith('spare')]"
 UNSEEN = "{name: each for name, each in shown(self).items() if name != 'mask'}"
 CLAIMED_GRADIENTS = {  # name: (exercise, code, words of what is said to it)
@@ -201,19 +201,19 @@ CLAIMED_PARTS = {
     "a parameter that the layer does not list": (
         "2.4",
         f"listed = nn.Module.named_parameters{SPARE}    def named_parameters(self, *a, **b): return {WITHOUT}",
-        "`spare`, which nobody asked for",
+        "extra parameter, `spare`",
     ),
     "a parameter in a part that the layer does not list": (
         "2.4",
         "listed = nn.Module.named_modules"
         + SPARE.replace("nn.Parameter(torch.ones(2))", "nn.ParameterList([torch.ones(2)])")
         + f"    def named_modules(self, *a, **b): return {WITHOUT}",
-        "`spare.0`, which nobody asked for",
+        "extra parameter, `spare.0`",
     ),
     "a parameter that PyTorch no longer lists": (
         "2.4",
         f"listed = nn.Module.named_parameters{SPARE}nn.Module.named_parameters = lambda self, *a, **b: {WITHOUT}",
-        "`spare`, which nobody asked for",
+        "extra parameter, `spare`",
     ),
     "no modules to look into": ("4.4", f"{BUFFERLESS}    def modules(self): return iter(())", LOOSE),
     "attributes that are not shown": (

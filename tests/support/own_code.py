@@ -63,16 +63,16 @@ class OwnCode:
         return self.rows(self.code, *re.fullmatch(r"`(\w+)\[(.*)\]`", option).groups()) == {row}
 
     def sums(self, prompt, option):
-        name, line, axis = re.fullmatch(r"(.*) of line (\d+), along `dim=(-\d)`", option).groups()
+        name, line, axis = re.fullmatch(r"(.*) in line (\d+), along `dim=(-\d)`", option).groups()
         ((value,),) = [self.values(name, line)]
         return bool(np.allclose(value.double().numpy().sum(int(axis)), 1, atol=1e-3))
 
     def shape(self, prompt, option):
-        (value,) = self.values(*re.fullmatch(r"What is the shape of (.*) of line (\d+)\?", prompt).groups())
+        (value,) = self.values(*re.fullmatch(r"What is the shape of (.*) in line (\d+)\?", prompt).groups())
         return str(tuple(value.shape)) == option.strip("`")
 
     def zeros(self, prompt, option):
-        what, name, line = re.fullmatch(r"How many (.*) in (`\w+`|the result) of line (\d+)\?", prompt).groups()
+        what, name, line = re.fullmatch(r"How many (.*) in (`\w+`|the result) in line (\d+)\?", prompt).groups()
         (value,) = self.values(name, line)
         return int((value.numpy() == (what == "entries are True")).sum()) == int(option)
 
@@ -190,7 +190,7 @@ def copied(names):
 def with_change(code, words):
     """The text with a change that words tell."""
     tree = ast.parse(code)
-    left_out = re.search(r"[Ll]ine (\d+), `(.*)`, is left out", words)
+    left_out = re.search(r"[Ll]ine (\d+), `(.*)`, is removed", words)
     line, old, new = (
         left_out
         and (*left_out.groups(), "")

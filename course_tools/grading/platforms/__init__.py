@@ -1,4 +1,4 @@
-"""Learning platforms, one file each: how each names what it hands out, and what it takes back.
+"""Learning platforms, one file each: the names of their downloads, and the files they take back.
 
 What may come in: names of files, columns, rows. Not: how anything is graded. A new platform is a new file with a
 subclass of `Platform` (of `Gradebook` where points go into a CSV file).

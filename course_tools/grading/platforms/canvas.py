@@ -1,7 +1,7 @@
 """Canvas: flat files named after student, number and attachment; a gradebook with a column per assignment.
 
-Students choose two parts of a file's name: what they are called, of which Canvas leaves letters, digits and _ (in
-content_zipper.rb of its source), and what their file is called. Numbers in these can look like Canvas's own. So a name
+Students choose two parts of a file's name: their own name, of which Canvas keeps letters, digits and _ (in
+content_zipper.rb of its source), and the name of their file. Numbers in these can look like Canvas's own, so a name
 is read in every way in which Canvas may have written it.
 """
 
@@ -12,15 +12,15 @@ from course_tools import repository
 from course_tools.grading.platforms.gradebook import Gradebook, UnusableGradebook, normalized
 from course_tools.grading.platforms.platform import Owner
 
-# what follows a student's name; older versions wrote it in lower case
-ENTERED = r"(text|link)\.html$"  # what Canvas makes of a text or an address that was typed in, in place of a file
+# the part after a student's name; older versions wrote it in lower case
+ENTERED = r"(text|link)\.html$"  # Canvas's file for a text or an address that was entered
 NUMBERS = re.compile(rf"(?=(?P<late>_LATE|_late)?_(?P<id>[1-9][0-9]*)_((?P<attachment>[1-9][0-9]*)_|{ENTERED}))")
-NAME = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]*")  # not \w, which has no vowel signs, as Hindi writes them
+NAME = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]*")  # not \w, which lacks the vowel signs of Hindi
 ANONYMOUS = re.compile(
     rf"(?P<late>LATE_|late_)?(?P<name>anon_[0-9A-Za-z]{{5}})_((?P<attachment>[1-9][0-9]*)_|{ENTERED})"
 )
-ASSIGNMENT = re.compile(r".+ \(\d+\)")  # how Canvas heads the column of an assignment
-POINTS_POSSIBLE = "points possible"  # what Canvas's own row, with the highest points, says in its first column
+ASSIGNMENT = re.compile(r".+ \(\d+\)")  # Canvas's heading for the column of an assignment
+POINTS_POSSIBLE = "points possible"  # the first column of Canvas's own row, with the highest points
 
 
 class Canvas(Gradebook):
@@ -30,8 +30,8 @@ class Canvas(Gradebook):
     id_columns = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
     name_column = "Student"
     required_columns = ("Student",)
-    split_names = ("LastName", "FirstName")  # in place of it, in a gradebook that shows them apart
-    upload_pages_at = 'in the assignment, "Re-Upload Submissions"; students find them beside the comments'
+    split_names = ("LastName", "FirstName")  # instead of it, in a gradebook with separate columns
+    upload_pages_at = 'in the assignment, "Re-Upload Submissions"; students find the pages beside the comments'
 
     def owner(self, name):
         if anonymous := ANONYMOUS.match(name):
@@ -41,7 +41,7 @@ class Canvas(Gradebook):
         return Owner(name[: found[0].start()] or numbers[0], numbers, self.name) if found else None
 
     def feedback_name(self, student):
-        name = student.file  # Canvas attaches a page to the submission that has this file
+        name = student.file  # Canvas attaches a page to the submission with this file
         if anonymous := ANONYMOUS.match(name):
             attachment = anonymous["attachment"]
             return f"{anonymous['name']}_{attachment}_feedback.html" if attachment else None
@@ -71,7 +71,7 @@ class Canvas(Gradebook):
         chosen = [name for name in columns if wanted is None or wanted in (name, name.rpartition(" (")[0])]
         if len(chosen) != 1:
             names = ", ".join(map(repr, columns)) or "none"
-            raise UnusableGradebook(f"name one of its assignments with --column; it has {names}")
+            raise UnusableGradebook(f"choose one of its assignments with --column; it has {names}")
         return sheet.header.index(chosen[0])
 
     def most_points(self, sheet, row, column):
@@ -82,11 +82,11 @@ class Canvas(Gradebook):
         return normalized(sheet.field(row, self.name_column)) not in (
             "",
             POINTS_POSSIBLE,
-        )  # without a name: rows of settings
+        )  # rows without a name are settings
 
 
 def possible_numbers(name):
-    """Where in a file's name its student's and its attachment's numbers may stand, the shortest name first."""
+    """The possible places of the student's and attachment's numbers in a file's name, the shortest name first."""
     longest = NAME.match(name).end()
     return [
         numbers
@@ -97,5 +97,5 @@ def possible_numbers(name):
 
 @functools.cache
 def chapters():
-    """What the course's own notebooks are called, which begin with a number."""
+    """The names of the course's own notebooks, which begin with a number."""
     return tuple(source.stem for source in repository.sources())

@@ -1,6 +1,6 @@
-"""A platform's gradebook: of a CSV file that was downloaded, one column is filled and all other bytes stay.
+"""A platform's gradebook: one column of a downloaded CSV file is filled, and all other bytes stay the same.
 
-A row without a submission is left alone; a submission without a row is named.
+Rows without a submission do not change; submissions without a row are listed.
 """
 
 import io
@@ -14,9 +14,9 @@ from pathlib import Path
 from course_tools.grading.platforms.platform import Platform
 from course_utils import files
 
-EMPTY_FIELDS = ("", "-")  # what stands in a field where there are no points yet
-MOST_POINTS = 10**6  # whatever is more was a slip
-MOST_NAMED = 3  # students in a sentence about rows that stay
+EMPTY_FIELDS = ("", "-")  # the text of a field without points
+MOST_POINTS = 10**6  # more can only be a slip
+MOST_NAMED = 3  # students named in a sentence about unchanged rows
 
 
 class UnusableGradebook(Exception):
@@ -24,24 +24,24 @@ class UnusableGradebook(Exception):
 
 
 class CsvSheet:
-    """A CSV file as text, in which single fields can be set while all other characters stay."""
+    """A CSV file as text; setting a field changes no other character."""
 
     def __init__(self, content):
         self.text, self.encoding = decode(content)
         self.delimiter = max(",;\t", key=self.text.partition("\n")[0].count)
         self.rows = list(self.field_spans()) or [[]]
         self.header = [self.value(0, column) for column in range(len(self.rows[0]))]
-        self.columns = {}  # {name, in whatever case platforms write it: number of the first column that has it}
+        self.columns = {}  # {name, case-folded: number of its first column}
         for column, name in enumerate(self.header):
             self.columns.setdefault(normalized(name), column)
-        self.changes, self.indexes = {}, {}  # as `set` and `Gradebook.index` make them
+        self.changes, self.indexes = {}, {}  # filled by `set` and `Gradebook.index`
 
     def column(self, name):
-        """The number of the column of this name; None where there is none."""
+        """The number of the column of this name, or None."""
         return self.columns.get(normalized(name))
 
     def field(self, row, name):
-        """What a row says in the column of this name; "" where there is none."""
+        """A row's text in the column of this name; "" without that column."""
         return "" if self.column(name) is None else self.value(row, self.column(name))
 
     def field_spans(self):
@@ -49,7 +49,7 @@ class CsvSheet:
         mark = re.escape(self.delimiter)
         part = re.compile(rf'("(?:[^"]|"")*+"|(?!")[^{mark}\r\n]*)({mark}|\r\n|\r|\n|\Z)')
         place, row = (1 if self.text.startswith("\ufeff") else 0), []
-        while place < len(self.text) or row:  # a row that has begun ends with one more field
+        while place < len(self.text) or row:  # a row that has begun needs one more field
             found = part.match(self.text, place)
             if not found:
                 raise UnusableGradebook(f"its line {self.text.count(chr(10), 0, place) + 1} is not valid CSV")
@@ -60,31 +60,33 @@ class CsvSheet:
                 row = []
 
     def value(self, row, column):
-        """What a field says; "" where a row is too short."""
+        """A field's text; "" if the row is too short."""
         if column >= len(self.rows[row]):
             return ""
         raw = self.text[slice(*self.rows[row][column])]
         return raw[1:-1].replace('""', '"').strip() if raw.startswith('"') else raw.strip()
 
     def set(self, row, column, value):
-        """Set a field, in quotes where it was in quotes."""
+        """Set a field, in quotes if it was in quotes."""
         span = self.rows[row][column]
         self.changes[span] = f'"{value}"' if self.text[slice(*span)].startswith('"') else value
 
     def content(self):
         """The file with its changes."""
         text = self.text
-        for (start, end), value in sorted(self.changes.items(), reverse=True):  # from the end, so that places hold
+        for (start, end), value in sorted(
+            self.changes.items(), reverse=True
+        ):  # from the end, so that positions stay valid
             text = text[:start] + value + text[end:]
         return text.encode(self.encoding)
 
 
 class Gradebook(Platform):
-    """A platform that takes points in a CSV file of its own. A subclass says what this file looks like.
+    """A platform that takes points in a CSV file of its own. A subclass describes this file.
 
-    option: the command's option that names the file. id_columns: those that tell students apart: the platform's own
-    numbers, then what the institution gives. name_column: that of full names. required_columns: those without which
-    this is another file. upload_pages_at: where the instructor uploads pages.
+    option: the command's option that names the file. id_columns: those that identify students: the platform's own
+    numbers, then the institution's. name_column: that of full names. required_columns: without these, it is another
+    file. upload_pages_at: where the instructor uploads pages.
     """
 
     option: str
@@ -102,11 +104,11 @@ class Gradebook(Platform):
         raise NotImplementedError
 
     def most_points(self, sheet, row, column):
-        """What the platform says is the highest number of points in this row's field, as a text; "" where nothing."""
+        """The platform's highest number of points for this row, as a text, or ""."""
         raise NotImplementedError
 
     def full_name(self, sheet, row):
-        """The full name in a row; "" where there is none."""
+        """The full name in a row, or ""."""
         return sheet.field(row, self.name_column)
 
     def says_late(self, sheet, row):
@@ -118,7 +120,7 @@ class Gradebook(Platform):
         return True
 
     def feedback_name(self, student):
-        """Where a student's page lies in the zip that the platform takes pages from; None where nothing tells whose.
+        """The path of a student's page in the zip for the platform; None if it cannot be assigned.
 
         Asked only of students whom this platform numbers.
         """
@@ -134,7 +136,7 @@ class Gradebook(Platform):
         return GradebookExport(self, options) if path else None
 
     def sheet(self, content):
-        """The CsvSheet in the bytes of a file. Raises UnusableGradebook where the platform writes no such file."""
+        """The CsvSheet in the bytes of a file. Raises UnusableGradebook if the platform does not write such files."""
         sheet = CsvSheet(content)
         sheet.columns |= self.columns_by_form(sheet)
         if absent := [name for name in self.required_columns if sheet.column(name) is None]:
@@ -142,7 +144,7 @@ class Gradebook(Platform):
         return sheet
 
     def columns_by_form(self, sheet):
-        """{name, folded: number} of columns that the platform heads in another language."""
+        """{name, case-folded: number} of columns with headings in another language."""
         return {}
 
     # --- filling ------------------------------------------------------------------------------------------------------
@@ -151,9 +153,9 @@ class Gradebook(Platform):
         """A FilledGradebook: the file with the points filled in.
 
         content: the bytes of the file. scores: [(student, points, highest possible points)]. wanted: the name of the
-        column where there are several. last: {key of a student: what was filled in the last time}. What else stands
-        there was put there by somebody: a number stays unless overwrite is set, anything else always. Where the
-        platform's highest points differ, points are scaled. Raises UnusableGradebook.
+        column if there are several. last: {key of a student: what was filled in the last time}. Other content was
+        entered by somebody: numbers stay unless overwrite is set, and anything else always stays. If the platform's
+        highest points differ, points are scaled. Raises UnusableGradebook.
         """
         sheet = self.sheet(content)
         column = self.column(sheet, wanted)
@@ -161,7 +163,7 @@ class Gradebook(Platform):
         filled = FilledGradebook(b"", [], remarks, {}, self.without_points(sheet, found))
         for row, (student, got, most) in found.items():
             if column >= len(sheet.rows[row]):
-                remarks.append(f"{student.name}: the row in {self.name}'s file is too short and was left as it was.")
+                remarks.append(f"{student.name}: the row in {self.name}'s file is too short, so it was not changed.")
                 continue
             there, points = sheet.value(row, column), self.scaled(sheet, row, column, got, most)
             held, ours = parsed_number(there), (last or {}).get(student.key, "")
@@ -179,14 +181,14 @@ class Gradebook(Platform):
         return filled
 
     def without_points(self, sheet, found):
-        """The names, or else the ids, in the rows of students beside those that were found."""
+        """The names, or else the ids, in the rows of students other than those found."""
         rows = [row for row in self.students(sheet) if row not in found]
         return list(filter(None, (self.full_name(sheet, row) or sheet.value(row, 0) for row in rows)))
 
     def sentence_on_field(self, student, there, points):
-        """The sentence on a field that somebody has filled in."""
-        way = "" if parsed_number(there) is None else " To replace it: --overwrite."
-        return f"{student.name}: {self.name} has {there} where grading gives {points}, so it was left.{way}"
+        """A sentence on a field that somebody has filled in."""
+        way = "" if parsed_number(there) is None else " To replace it, use --overwrite."
+        return f"{student.name}: {self.name} has {there} where grading gives {points}, so it was not changed.{way}"
 
     def scaled(self, sheet, row, column, got, most):
         """Points as a text, on the platform's scale."""
@@ -197,7 +199,7 @@ class Gradebook(Platform):
         return points_as_text(got * highest / most if highest and most else got)
 
     def match_rows(self, sheet, scores):
-        """({row: score}, sentences on students without a row of their own)."""
+        """({row: score}, sentences on students without their own row)."""
         claims, remarks = {}, []
         for score in scores:
             rows = self.rows_of(sheet, score[0])
@@ -215,10 +217,10 @@ class Gradebook(Platform):
     def rows_of(self, sheet, student):
         """The rows that may belong to a student.
 
-        A platform's own number stands in its own column, and anywhere else it would be another student's. What the
-        institution gives (a student number, an e-mail address, and a folder's name, which may be one or a login) stands
-        in the institution's columns, never in the platform's own. Where none of these knows it, the full name tells.
-        What the roster says counts before what a download says.
+        A platform's own number is looked up only in its own column, since elsewhere it would be another student's. The
+        institution's ids (a student number, an e-mail address, a folder's name, which may be an id or a login) are
+        looked up in the institution's columns, never in the platform's own. If none of these matches, the full name
+        decides. The roster takes precedence over the download.
         """
         own, *institutions = self.id_columns
         numbers = [id for platform, id in student.accounts if platform == self.name]
@@ -230,12 +232,12 @@ class Gradebook(Platform):
         return sorted(rows) or self.rows_with(sheet, self.name_column, (student.name,), normalized_name)
 
     def rows_with(self, sheet, name, wanted, key):
-        """The rows in which the column of this name says one of these things, compared by their keys."""
+        """The rows with one of these values in the column of this name, compared by their keys."""
         index = self.index(sheet, name, key)
         return sorted({row for each in wanted if key(each) for row in index.get(key(each), ())})
 
     def index(self, sheet, name, key):
-        """{key of what a field of the column of this name says: students' rows}."""
+        """{key of a field in the column of this name: students' rows}."""
         if name not in sheet.indexes:
             found = sheet.indexes[name] = {}
             for row in self.students(sheet):
@@ -248,15 +250,15 @@ class Gradebook(Platform):
         return [row for row in range(1, len(sheet.rows)) if self.is_student(sheet, row)]
 
     def own_id_key(self, value):
-        """What tells a student in the platform's own column, folded, from what a field or a file's name says."""
+        """The key for comparing a student's own id in a field or a file's name."""
         return normalized(value)
 
 
 @dataclass
 class FilledGradebook:
-    """A filled file. changes: [(student, before, after)] of fields that held points. values: {key: what stands there}.
+    """A filled file. changes: [(student, before, after)] of fields that had points. values: {key: content now}.
 
-    remarks: sentences on what was left as it was. without_points: who else has a row.
+    remarks: sentences on unchanged fields. without_points: other students with a row.
     """
 
     content: bytes
@@ -267,7 +269,7 @@ class FilledGradebook:
 
 
 class GradebookExport:
-    """A gradebook to be filled for this run. Ends the program with a sentence when it cannot be."""
+    """A gradebook to be filled for this run. Ends the program with a sentence if that is impossible."""
 
     def __init__(self, platform, options):
         self.platform, self.wanted, self.overwrite = platform, options.column, options.overwrite
@@ -278,23 +280,23 @@ class GradebookExport:
         return [files.from_disk(self.path.name), self.pages]
 
     def prepare(self):
-        """Read the file before hours of grading, not after."""
+        """Read the file before grading, which can take hours, rather than after."""
         self.content = self.path.read_bytes()
         self.filled = self.fill([], {})
 
     def full_names(self, students):
-        """{key of a student: the full name in the file}, of those who have a row with one."""
+        """{key of a student: the full name in the file} of those whose row has one."""
         sheet, rows = self.rows(students)
         return {key: name for key, row in rows.items() if (name := self.platform.full_name(sheet, row))}
 
     def late(self, students):
-        """The keys of those whose row says that they handed in late."""
+        """The keys of students whose row says that they handed in late."""
         sheet, rows = self.rows(students)
         return {key for key, row in rows.items() if self.platform.says_late(sheet, row)}
 
     @property
     def without_points(self):
-        """Who has a row in the file, and no submission here that is known to be theirs."""
+        """Students with a row in the file but no known submission here."""
         return self.filled.without_points
 
     def rows(self, students):
@@ -304,9 +306,9 @@ class GradebookExport:
         return sheet, {student.key: row for row, (student,) in rows.items()}
 
     def page_names(self, students):
-        """{where a page lies in the zip that the platform takes: key of the student}, of those whom it numbers.
+        """{path of a page in the zip for the platform: key of the student} of those with a number there.
 
-        Where a file's name holds several numbers, the first gets the page only if the file finds the student by it.
+        If a file's name contains several numbers, the first gets the page only if the gradebook has it.
         """
         sheet, rows = self.rows(students)
         return {
@@ -329,7 +331,7 @@ class GradebookExport:
             sys.exit(f"{self.path} cannot be filled: {error}.")
 
     def planned_changes(self, scores, last):
-        """Fill the file, and give the sentences on what differs from what is there. last: by platform, see `fill`."""
+        """Fill the file, and return sentences on all differences. last: by platform, see `fill`."""
         self.filled = self.fill(scores, last.get(self.platform.name, {}))
         for student, before, after in self.filled.changes:
             yield f"  {student}: {before} in {self.platform.name} becomes {after}."
@@ -339,30 +341,30 @@ class GradebookExport:
             names = "; ".join(rest[:MOST_NAMED])
             if len(rest) > MOST_NAMED:
                 names += f"; {len(rest) - MOST_NAMED} more"
-            yield f"  Rows in {self.platform.name}'s file without points here stay as they are ({len(rest)}): {names}."
+            yield f"  Unchanged rows in {self.platform.name}'s file, without points here ({len(rest)}): {names}."
 
     def write(self, out, graded):
-        """Write the filled copy into `out`. Gives the sentences to say."""
+        """Write the filled copy into `out`. Returns the sentences to print."""
         files.replace(out / self.path.name, self.filled.content)
         if pages := self.page_names([report.student for report, _ in graded]):
             place = out / self.pages
             paths = {name: out / "feedback" / files.on_disk(f"{key}.html") for name, key in pages.items()}
             files.replace(place, zip_of_files(paths))
-            yield f"{place} holds the pages: upload it in {self.platform.name} ({self.platform.upload_pages_at})."
+            yield f"{place} contains the pages: upload it in {self.platform.name} ({self.platform.upload_pages_at})."
         if self.filled.values:
-            said = f"{self.path.name} with the points in it: import it into {self.platform.name}."
+            said = f"{self.path.name} with the points: import it into {self.platform.name}."
         else:
-            said = f"{self.path.name} as it was: nobody who handed in has a row there."
+            said = f"{self.path.name} unchanged, since nobody who handed in has a row there."
         yield f"{out / self.path.name} is {said}"
 
     @property
     def values(self):
-        """{platform: {key of a student: what stands there now}}."""
+        """{platform: {key of a student: content now}}."""
         return {self.platform.name: self.filled.values}
 
 
 def name_with_ids(student):
-    """A student in a sentence that tells two of one name apart."""
+    """A student's name with ids, which distinguish students of the same name."""
     return f"{student.name} ({' '.join(student.ids)})" if student.ids else student.name
 
 
@@ -376,7 +378,7 @@ def zip_of_files(pages):
 
 
 def decode(content):
-    """(text, encoding that gives every byte back) of a file as spreadsheets save it."""
+    """(text, encoding that restores every byte) of a file saved by a spreadsheet."""
     encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     try:
         text = content.decode(encoding)
@@ -395,17 +397,17 @@ def parsed_number(text):
         value = float(text.replace(",", "."))
     except ValueError:
         return None
-    return value + 0.0 if abs(value) <= MOST_POINTS else None  # nor nan; -0 becomes 0
+    return value + 0.0 if abs(value) <= MOST_POINTS else None  # nan fails this, too; -0 becomes 0
 
 
 def normalized_name(name):
-    """A name's words in the order in which they are said: "Doe, Jane" is Jane Doe, and Kim Lee is not Lee Kim."""
+    """A name's words in spoken order: "Doe, Jane" is Jane Doe, and Kim Lee is not Lee Kim."""
     last, comma, first = normalized(name).partition(",")
     return tuple(re.findall(r"\w+", f"{first} {last}" if comma else last))
 
 
 def normalized(text):
-    """A text however its accents are stored and whatever its case."""
+    """A text in one Unicode form and without case."""
     return unicodedata.normalize("NFC", text).casefold()
 
 

@@ -9,8 +9,8 @@ from course_tools.grading.platforms.platform import Owner, Platform
 from course_utils import files
 
 FOLDER = re.compile(r"submission_\d+")
-METADATA = "submission_metadata.json"  # which Gradescope's autograder is given, beside the submission
-LONGEST_REASON = 200  # characters of what is wrong with the list
+METADATA = "submission_metadata.json"  # which Gradescope gives its autograder, beside the submission
+LONGEST_REASON = 200  # characters of an error in the list
 
 
 class Gradescope(Platform):
@@ -28,10 +28,10 @@ class Gradescope(Platform):
         except (yaml.YAMLError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
                 " ".join(str(error).split())[:LONGEST_REASON]
-            ) from None  # YAML's own words take several lines
+            ) from None  # YAML's own message takes several lines
 
     def add_options(self, parser):
-        parser.add_argument("--gradescope", action="store_true", help="also write a results.json per submission")
+        parser.add_argument("--gradescope", action="store_true", help="also write a results.json for each submission")
 
     def export(self, options):
         return GradescopeResults(options.submissions.absolute().with_name(METADATA)) if options.gradescope else None
@@ -48,7 +48,7 @@ def owners_in_group(submitters):
 
 
 class GradescopeResults:
-    """The files that an autograder leaves for Gradescope. metadata: where Gradescope says when it was handed in."""
+    """The files that an autograder writes for Gradescope. metadata: Gradescope's file with the submission time."""
 
     path = None
     values: dict = {}
@@ -61,11 +61,11 @@ class GradescopeResults:
         """There is nothing to read."""
 
     def full_names(self, students):
-        """There is nothing to find them in."""
+        """There is no file with names."""
         return {}
 
     def late(self, students):
-        """The keys of all, where what was handed in is late."""
+        """The keys of all students if the submission is late."""
         return {student.key for student in students} if self.metadata.exists() and is_late(self.metadata) else set()
 
     def planned_changes(self, scores, last):
@@ -74,14 +74,14 @@ class GradescopeResults:
 
     def file_names(self, students):
         """The names of the files that `write` makes."""
-        if len(students) == 1:  # as on Gradescope itself, which looks for results.json in the folder that it gave
+        if len(students) == 1:  # as on Gradescope itself, which expects results.json in its own folder
             self.file_of = {students[0].key: "results.json"}
         else:
             self.file_of = {student.key: f"gradescope/{student.key}/results.json" for student in students}
         return list(self.file_of.values())
 
     def write(self, out, graded):
-        """Write results.json, one a submission. Gives the sentences to say."""
+        """Write a results.json for each submission. Returns the sentences to print."""
         for report, grade in graded:
             path = out / files.on_disk(self.file_of[report.student.key])
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,17 +91,17 @@ class GradescopeResults:
 
 
 def is_late(metadata):
-    """Whether Gradescope's file on a submission says that it came after the due date. Without one, nothing is late."""
+    """Whether Gradescope's file says that a submission came after the due date; False without the file."""
     try:
         said = json.loads(metadata.read_text(encoding="utf-8"))
         due = said["assignment"]["due_date"]
         return bool(due) and datetime.fromisoformat(said["created_at"]) > datetime.fromisoformat(due)
     except (ValueError, KeyError, TypeError) as error:
-        sys.exit(f"{metadata} is not as Gradescope writes it ({type(error).__name__}: {error}).")
+        sys.exit(f"{metadata} is not in Gradescope's format ({type(error).__name__}: {error}).")
 
 
 def results_of(report, grade):
-    """What Gradescope reads as results.json."""
+    """The contents of results.json."""
     return {
         "score": grade.points[0],
         "output": "\n\n".join([report.protection, *report.remarks, *grade.remarks]),

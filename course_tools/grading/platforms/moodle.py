@@ -1,8 +1,8 @@
-"""Moodle: a folder or file a student, named after name and number; a grading worksheet.
+"""Moodle: a folder or file per student, with name and number; a grading worksheet.
 
-The worksheet's columns are headed in the language of whoever downloads it. Their order is the same everywhere
-(mod/assign/gradingtable.php in Moodle's source): first a word with the student's number, somewhere the grade, beside it
-the highest grade. So they are told by their form, where only one reading is possible.
+The worksheet's headings are in the language of whoever downloads it, but the columns' order is always the same
+(mod/assign/gradingtable.php in Moodle's source): first a word with the student's number, somewhere the grade, and next
+to it the highest grade. So columns are recognised by their content, if only one reading is possible.
 """
 
 import re
@@ -10,13 +10,13 @@ import re
 from course_tools.grading.platforms.gradebook import EMPTY_FIELDS, Gradebook, normalized, parsed_number
 from course_tools.grading.platforms.platform import Owner
 
-# Moodle writes a space for each _ in a name, so nobody's name can end with a number of its own
+# Moodle replaces each _ in a name by a space, so nobody's name can end with _ and a number
 FILE_NAME = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(file|onlinetext)(_(?P<rest>.*))?")
 GRADE, MAXIMUM_GRADE = "Grade", "Maximum grade"
 STATUS, LATE = "Status", re.compile(r"\blate\b", re.IGNORECASE)  # "Submitted for grading - 2 hours late", in English
-ANONYMOUS = "Participant"  # the name of all where students are anonymous; only the numbers tell them apart
+ANONYMOUS = "Participant"  # everybody's name if students are anonymous; only the numbers differ
 PARTICIPANT_NUMBER = re.compile(r"\D*?(\d+)")  # a student: "Participant 77", "Teilnehmer/in77"
-WITH_DECIMALS = re.compile(r"[\d.,]*\d[.,]\d+")  # a highest grade; an ID number, which all might share, is none
+WITH_DECIMALS = re.compile(r"[\d.,]*\d[.,]\d+")  # a highest grade, but not an ID number, which all might share
 
 
 class Moodle(Gradebook):
@@ -26,7 +26,7 @@ class Moodle(Gradebook):
     id_columns = ("Identifier", "Email address", "ID number", "Username")
     name_column = "Full name"
     upload_pages_at = 'above the table of submissions, "Upload multiple feedback files in a zip"'
-    required_columns = ("Identifier", GRADE, MAXIMUM_GRADE)  # no names where students are anonymous
+    required_columns = ("Identifier", GRADE, MAXIMUM_GRADE)  # no names, since students may be anonymous
 
     def owner(self, name):
         found = FILE_NAME.fullmatch(name)
@@ -67,6 +67,6 @@ class Moodle(Gradebook):
 
 
 def is_grade_column(grades, highest):
-    """Whether a column may be that of the grades, and the next one that of the highest."""
+    """Whether a column may have the grades, and the next one the highest grades."""
     same = len(set(highest)) == 1 and WITH_DECIMALS.fullmatch(highest[0])
     return same and all(grade in EMPTY_FIELDS or parsed_number(grade) is not None for grade in grades)

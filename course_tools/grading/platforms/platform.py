@@ -1,13 +1,13 @@
-"""What the grader asks of every learning platform. A platform is a file here with a subclass; nothing else names it."""
+"""The interface of every learning platform. A platform is a file here with a subclass; nothing else names it."""
 
 from typing import NamedTuple
 
 
 class Owner(NamedTuple):
-    """Whose a file is.
+    """The owner of a file.
 
-    numbered_by: the name of the platform whose own numbers the ids are; they mean nothing elsewhere. "" where the ids
-    are the institution's: student numbers and e-mail addresses. Of several numbers, one is the student's.
+    numbered_by: the name of the platform whose own numbers the ids are; elsewhere they mean nothing. "" if the ids are
+    the institution's: student numbers and e-mail addresses. If there are several numbers, one is the student's.
     """
 
     name: str
@@ -16,10 +16,10 @@ class Owner(NamedTuple):
 
 
 class Platform:
-    """A learning platform: whose a downloaded file is, and how points get back."""
+    """A learning platform: the owners of downloaded files, and the way back for points."""
 
     name: str
-    list_file: str | None = None  # a file of the download that lists students and is nobody's submission
+    list_file: str | None = None  # a file in the download that lists students and is not a submission
 
     def owner(self, name):
         """The Owner in the name of a downloaded file or folder, or None. name: without .ipynb, .zip"""
@@ -28,7 +28,7 @@ class Platform:
     def owners(self, content):
         """{name of a file or folder, without its ending: [Owner of each in the group]} from the bytes of `list_file`.
 
-        ValueError, with a reason, where it is not as the platform writes it.
+        Raises ValueError, with a reason, if it is not in the platform's format.
         """
         return {}
 
@@ -40,17 +40,17 @@ class Platform:
         """Add the options that ask for this platform's files to the `grade` command."""
 
     def export(self, options):
-        """What the options ask for; None where for nothing.
+        """The export that the options ask for, or None.
 
         It has:
 
         * `path`, a file of which `out` gets a filled copy (or None);
-        * `prepare()`, which ends the program with a sentence where that cannot be done;
+        * `prepare()`, which ends the program with a sentence if the copy is impossible;
         * `full_names(students)`: {key of a student: full name} as far as the platform's file has them;
-        * `late(students)`: the keys of those of whom a table of the platform's says that they were late;
+        * `late(students)`: the keys of those marked as late in the platform's table;
         * `file_names(students)`, the names of the files that `write` will make in `out`, with forward slashes;
-        * `planned_changes(scores, last)`, the sentences on what would change there;
-        * `write(out, graded)`, which writes and gives the sentences to say;
+        * `planned_changes(scores, last)`, sentences on what would change there;
+        * `write(out, graded)`, which writes the files and returns the sentences to print;
         * `values`, which a later run gets as `last`.
 
         scores: [(student, points, highest possible points)]. graded: [(report, its Grade)].

@@ -1,4 +1,4 @@
-"""The course's package as an answer may import it: what earlier chapters have built, and nothing later."""
+"""The course's package as an answer may import it: only what earlier chapters have built."""
 
 import ast
 import functools
@@ -7,7 +7,7 @@ import re
 
 from course_tools import repository
 
-# Packages that draw or show: whatever is taken from them does nothing. None of that is graded, and importing them would
+# Packages that draw or show: everything imported from them does nothing. None of it is graded, and importing them would
 # take longer than all the rest.
 DRAWING_PACKAGES = ("IPython", "ipywidgets", "matplotlib")
 TAUGHT_ROOMS = ("attention",)  # rooms of several files that chapters build
@@ -37,7 +37,7 @@ def imports_of(source):
 
 
 def silenced_packages():
-    """The names of all packages and modules of which whatever is taken does nothing in an answer."""
+    """The names of all packages and modules whose contents do nothing in an answer."""
     return [*DRAWING_PACKAGES, *sorted(f"course_utils.{room}" for room in imports_of_chapters()[1])]
 
 
@@ -55,17 +55,17 @@ def modules_for_chapter(chapter):
 
 
 def modules_of_the_model():
-    """{name: text} of what chapter 11's model is made of, for an answer that is handed such a model."""
+    """{name: text} of the modules of chapter 11's model, for an answer that receives such a model."""
     return {
         "course_utils.language_model": (repository.ROOT / "course_utils/language_model.py").read_text(encoding="utf-8")
     }
 
 
 def without_later_definitions(chapter, text):
-    """A module without the definitions that this chapter or a later one builds, and so without a list of all."""
+    """A module without the definitions that this chapter or a later one builds, and without `__all__`."""
     tree = ast.parse(text)
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom):  # nor can they be handed on
+        if isinstance(node, ast.ImportFrom):  # nor can they be re-exported
             node.names = [alias for alias in node.names if chapter_that_builds().get(alias.name, 0) < chapter]
     tree.body = [
         node
@@ -81,8 +81,8 @@ def without_later_definitions(chapter, text):
 def chapter_that_builds():
     """{name: number of the first chapter that shows how to build it} for classes and functions of all chapters.
 
-    Of the rooms in TAUGHT_ROOMS, what no chapter shows: never. But a file from which a chapter imports something that
-    none shows, such as a fast kernel, is a tool of that chapter, and of all from there on.
+    In TAUGHT_ROOMS, a name that no chapter shows is never allowed. But if a chapter imports something that none shows
+    from a file, such as a fast kernel, that file is allowed from this chapter on.
     """
     built, shown = {}, {name for source in repository.sources() for name in names_defined(source)}
     for path in repository.ROOT.glob("course_utils/*/*.py"):

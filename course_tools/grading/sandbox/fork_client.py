@@ -1,4 +1,4 @@
-"""Processes that start with all loaded that they need: forks of one that has it. Linux only."""
+"""Processes that start with everything loaded: forks of a process that has it. Linux only."""
 
 import contextlib
 import json
@@ -15,14 +15,14 @@ from course_tools.grading.sandbox.inside import fork_server
 
 
 class ForkedProcess:
-    """A process that was forked. Who gives it files sets `stdin` and `stdout`, as a subprocess has them."""
+    """A forked process. Callers that pass files set `stdin` and `stdout`, as in a subprocess."""
 
     def __init__(self, pid, handle):
         self.pid, self.handle = pid, handle
         weakref.finalize(self, os.close, handle)
 
     def kill(self):
-        """Kill it, if it has not ended. Another process that has got its number is safe."""
+        """Kill it if it has not ended. Another process that has inherited its number is safe."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
@@ -32,9 +32,9 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """Forks, in a process of its own that starts at the first fork and ends with this one.
+    """Forks in a separate process, which starts at the first fork and ends with this one.
 
-    begin: gives (a connection to that process, what kills it), or raises RuntimeError.
+    begin: returns (a connection to that process, a function that kills it), or raises RuntimeError.
     """
 
     def __init__(self, begin):
@@ -44,13 +44,13 @@ class ForkServer:
     def fork(self, module, function, descriptors, **arguments):
         """A ForkedProcess that runs a function. It finds the open files `descriptors` from number FIRST_FILE on.
 
-        Raises RuntimeError where the process that forks does not start.
+        Raises RuntimeError if the forking process does not start.
         """
         number, handle = self.ask({"module": module, "function": function, "arguments": arguments}, descriptors)
         return ForkedProcess(number, handle)
 
     def another_connection(self):
-        """A socket through which somebody else may fork there, too: see `inherit`."""
+        """A socket through which another process can also fork: see `inherit`."""
         return socket.socket(fileno=self.ask(fork_server.CONNECT, [])[1])
 
     def inherit(self, descriptor):
@@ -58,7 +58,7 @@ class ForkServer:
         self.connection = socket.socket(fileno=descriptor)
 
     def ask(self, request, descriptors):
-        """(number, open file) that are sent back."""
+        """The (number, open file) sent back."""
         with self.asking:
             for _ in range(2):
                 if not self.connection:
@@ -67,7 +67,7 @@ class ForkServer:
                     socket.send_fds(self.connection, [json.dumps(request).encode()], descriptors)
                     number, (descriptor,), *_ = socket.recv_fds(self.connection, fork_server.PROCESS_NUMBER.size, 1)
                     return fork_server.PROCESS_NUMBER.unpack(number)[0], descriptor
-                except (OSError, ValueError):  # it is gone
+                except (OSError, ValueError):  # the process is gone
                     self.drop()
         raise RuntimeError("the process that forks others ended twice")
 

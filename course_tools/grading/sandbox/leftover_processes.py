@@ -1,6 +1,6 @@
-"""Processes that code without protection leaves behind: they end with it, also those that have left its group.
+"""Ends processes that unprotected code leaves behind, including those that have left its group.
 
-Only on Linux, where whoever asks for it becomes the parent of what was orphaned below.
+Only on Linux, where a process can become the parent of orphaned descendants.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ SET_CHILD_SUBREAPER = 36  # for prctl
 
 @contextlib.contextmanager
 def killed_afterwards():
-    """What is started within, and is still there at the end, is killed, with all that it has started itself."""
+    """Kill all processes that were started in this context and are still running at its end, with their children."""
     if sys.platform != "linux":
         yield
         return

@@ -1,4 +1,4 @@
-"""Which protection this machine offers against the code in submissions: tried out, not guessed."""
+"""The protection that this machine offers against the code in submissions, found by testing."""
 
 import ctypes
 import enum
@@ -18,17 +18,17 @@ from course_tools.grading.sandbox.inside import server, system_calls
 from course_tools.repository import ROOT
 
 COULD_NOT_BE_TESTED = (
-    "This machine's protection could not be tested ({}). The fault is the course's, not the machine's; nothing was "
+    "This machine's protection could not be tested ({}). The fault is the course's, not the machine's, and nothing was "
     "run. Please report it with this message."
 )
 
 
 class Unprotected(RuntimeError):
-    """This machine offers no protection and nobody said to go on without, or a trial did not tell whether it does."""
+    """There is no protection and nobody allowed grading without, or a trial did not show whether there is."""
 
 
 class Protection(enum.Enum):
-    """What keeps a child from everything else; str() is the line that the grader prints and the report repeats."""
+    """How a child is isolated; str() is the line that the grader prints and the report repeats."""
 
     NAMESPACES = "Protection: on. Answers run in Linux namespaces, behind a filter of system calls."
     LANDLOCK = "Protection: on. Answers run under Landlock, behind a filter of system calls."
@@ -40,9 +40,9 @@ class Protection(enum.Enum):
 
 @functools.cache
 def protection(unsandboxed=False):
-    """The best Protection that works here, found by trying; Protection.NONE if there is none.
+    """The best Protection that works here, found by testing; Protection.NONE if there is none.
 
-    Raises Unprotected where no trial succeeds and one of them does not tell why, unless `unsandboxed`.
+    Raises Unprotected if no trial succeeds and one of them does not show why, unless `unsandboxed`.
     """
     if sys.platform != "linux":
         return Protection.NONE
@@ -59,7 +59,7 @@ def protection(unsandboxed=False):
 
 
 def works(way):
-    """Whether a process can isolate itself here in this way. Raises Unprotected where it does not tell."""
+    """Whether a process can isolate itself here in this way. Raises Unprotected if that is unclear."""
     if platform.machine() not in system_calls.MACHINES:
         return False
     command = command_inside("server", "probe", course=str(ROOT), protection=way.name, **visible_and_hidden_paths())
@@ -83,7 +83,7 @@ def command_inside(module, function, **arguments):
 
 
 def minimal_environment():
-    """All that the process gets of our environment: no tokens, no passwords."""
+    """The part of our environment that the process gets: no tokens, no passwords."""
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
     return kept | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "LANG": "C.UTF-8"}
 
@@ -97,10 +97,10 @@ def package_folders():
 
 
 def visible_and_hidden_paths():
-    """What a child may see: {"folders": [...], "hidden": [...]}, the hidden paths lying in the folders.
+    """What a child may see: {"folders": [...], "hidden": [...]}, with the hidden paths inside the folders.
 
-    The folders are those of `package_folders` and the system's shared libraries. Hidden are the course, should it be
-    installed in one of them, and packages that belong to the Python but not to its environment.
+    The folders are those of `package_folders` and the system's shared libraries. Hidden are the course, if installed
+    in one of them, and packages that belong to the Python but not to its environment.
     """
     folders = without_nested([*package_folders(), os.path.dirname(c_library())])
     installed = [(folder, house) for folder in package_folders() for house in repository.HOUSES]
@@ -113,7 +113,7 @@ def visible_and_hidden_paths():
 
 
 class LoadedSymbol(ctypes.Structure):
-    """What the system's loader says of an address: Dl_info in C."""
+    """The system loader's information on an address: Dl_info in C."""
 
     _fields_ = [
         ("file", ctypes.c_char_p),
@@ -124,9 +124,9 @@ class LoadedSymbol(ctypes.Structure):
 
 
 def c_library():
-    """The file of the C library that this process uses; the system's other libraries lie beside it.
+    """The file of the C library that this process uses; the system's other libraries are beside it.
 
-    The loader itself is asked: no file's name, and no list of mapped files, says it for certain.
+    It asks the loader itself, since neither file names nor the list of mapped files are reliable.
     """
     loaded, symbol = ctypes.CDLL(None), LoadedSymbol()
     if not loaded.dladdr(loaded.unshare, ctypes.byref(symbol)):
@@ -135,7 +135,7 @@ def c_library():
 
 
 def without_nested(folders):
-    """The folders without those that lie in another of them."""
+    """The folders without those inside another of them."""
     kept = []
     for folder in sorted(map(Path, set(folders))):
         if not kept or not folder.is_relative_to(kept[-1]):

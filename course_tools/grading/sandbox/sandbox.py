@@ -1,4 +1,4 @@
-"""The grader's side of the sandbox: hand code and inputs in, take plain data or one sentence out."""
+"""The grader's side of the sandbox: code and inputs go in, plain data or one sentence comes out."""
 
 import contextlib
 import math
@@ -17,14 +17,14 @@ from course_utils.judging import calls as asking
 from course_utils.judging import errors, serialize
 
 LARGEST_REPLY = 64_000_000  # bytes of an answer
-WAITING_FACTOR = 3  # times the seconds of computing, by the clock on the wall
-SHORTEST_PATIENCE = 0.1  # seconds by the clock that every answer has
+WAITING_FACTOR = 3  # wall-clock time, as a multiple of computing time
+SHORTEST_PATIENCE = 0.1  # wall-clock seconds that every answer gets
 SECONDS_TO_EXIT = 5  # seconds for a child that has closed its socket to end
 TOO_LONG = "took longer than"
 PATIENCE = 60  # seconds for the server to be ready, or to say how a child ended
 UNPROTECTED = (
     "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
-    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on one that does. To run them all the same: "
+    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on a machine that does, or without protection: use "
     "--unsandboxed."
 )
 CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code"}
@@ -36,11 +36,11 @@ class ServerLost(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of the sandbox for one exercise: replies, or the trouble that there was instead.
+    """What came out of the sandbox for one exercise: replies, or trouble instead.
 
     replies: list of plain data, one per call, from a process that the student controlled: judge it, do not trust it.
-    trouble: what the student's code did, to be read after "Your code": "took longer than 10 s and was stopped". Words
-    in it may be the student's own. message: the bytes that the replies came as.
+    trouble: what the student's code did, to be read after "Your code": "took longer than 10 s and was stopped". It may
+    quote the student. message: the replies' bytes.
     """
 
     replies: list | None = None
@@ -56,10 +56,10 @@ class Outcome:
 class Sandbox:
     """One server process with torch loaded; every `run` is a fresh child of it. Use it in a `with` statement.
 
-    chosen: the protection to run under; by default the best that works here. Raises Unprotected, with a sentence that
-    says what to do, if that is none: Protection.NONE must be asked for.
+    chosen: the protection to run under; by default the best that works here. If there is none, raises Unprotected with
+    a sentence that says what to do; Protection.NONE must be requested.
     seconds: of computing for one exercise, so that a busy machine costs nobody a point; code that only waits is stopped
-    after WAITING_FACTOR times that. memory: bytes for one exercise, beside torch itself.
+    after WAITING_FACTOR times as long. memory: bytes for one exercise, besides torch itself.
     """
 
     SERVER = ("course_tools.grading.sandbox.inside.server", "serve")
@@ -93,14 +93,14 @@ class Sandbox:
     ):
         """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
 
-        cells: Python texts, run in order, statement by statement; a statement that fails is passed over.
+        cells: Python texts, run in order, statement by statement; a failing statement is skipped.
         calls: FunctionCalls or LayerCalls (see course_utils.judging.calls).
         chapter: the exercise's chapter; from `course_utils.attention` it may import what earlier chapters build.
         watch: instead of replies, the steps of the first call (see course_utils.explaining.program.watched).
-        patience: seconds by the clock, where that is less than what code that only waits has anyway.
-        modules: {name: text} of Python files to be imported, such as the student's own.
-        seed: from which all random numbers start.
-        fixes: instead of replies to the answer as it is, for each of these Fixes a list of replies with it.
+        patience: wall-clock seconds, if less than the usual limit for code that only waits.
+        modules: {name: text} of importable Python files, such as the student's own.
+        seed: for all random numbers.
+        fixes: instead of replies of the unchanged answer, a list of replies for each of these Fixes.
         """
         importable = allowed_imports.modules_for_chapter(chapter)
         if hand_over_a_model(calls):
@@ -128,7 +128,7 @@ class Sandbox:
                     return Outcome(trouble=errors.presentable(trouble))
         except ValueError:
             pass
-        return Outcome(trouble="sent back something that is no answer")
+        return Outcome(trouble="sent back data that is no answer")
 
     def ask(self, request, patience):
         """(the bytes that came back for a request, None), or (None, the trouble)."""
@@ -140,7 +140,7 @@ class Sandbox:
             except ServerLost:
                 self.stop()
                 self.start()
-        return None, "ended the process that runs it, twice"
+        return None, "twice ended the process that runs it"
 
     def ask_child(self, request, patience):
         """`ask`, of a child of the server."""
@@ -160,7 +160,7 @@ class Sandbox:
         return message, trouble
 
     def end_of_child(self, patience):
-        """How the child ended, as the server sends it. After so many seconds it is ended."""
+        """How the child ended, as the server reports it. After `patience` seconds it is stopped."""
         if patience:
             self.control.settimeout(patience)
             try:
@@ -190,7 +190,7 @@ class Sandbox:
         return None, f"sent more than {LARGEST_REPLY // 10**6} MB back and was stopped"
 
     def ask_alone(self, request, patience):
-        """`ask`, of a process that is not isolated from anything."""
+        """`ask`, of a process without isolation."""
         command = protection.command_inside(
             "server", "serve_unprotected", course=str(ROOT), packages=protection.package_folders(), seconds=self.seconds
         )
@@ -210,7 +210,7 @@ class Sandbox:
         return (message, None) if message else (None, self.how_it_ended(process.returncode))
 
     def too_slow(self, patience=math.inf):
-        """The trouble with code that does not end. (Linux itself ends what computes for too long.)"""
+        """The trouble with code that does not end. (Linux itself ends code that computes too long.)"""
         return f"{TOO_LONG} {max(round(min(self.seconds, patience)), 1)} s and was stopped"
 
     def how_it_ended(self, code):
@@ -232,10 +232,10 @@ class Sandbox:
             ready = b""
         if ready != server.READY:
             self.stop()
-            raise RuntimeError(f"The sandbox did not start ({self.protection.name}). What it printed above says why.")
+            raise RuntimeError(f"The sandbox did not start ({self.protection.name}). Its output above says why.")
 
     def arguments(self):
-        """What the server is told."""
+        """The server's arguments."""
         return {
             "control": fork_server.FIRST_FILE,
             "course": str(ROOT),

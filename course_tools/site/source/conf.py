@@ -40,12 +40,12 @@ html_theme_options = {
 
 
 def setup(app):
-    """Leave the theme's icon font out: 250 kB for ten icons, which site.css draws."""
+    """Omit the theme's icon font: 250 kB for ten icons, which site.css draws."""
     app.connect("build-finished", without_icon_font)
 
 
 def without_icon_font(app, exception):
-    """Take the font and what loads it out of the built pages."""
+    """Remove the font, and the code that loads it, from the built pages."""
     shutil.rmtree(Path(app.outdir, "_static/vendor/fontawesome"), ignore_errors=True)
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")

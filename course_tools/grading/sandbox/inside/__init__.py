@@ -1,6 +1,6 @@
-"""What runs behind the wall: `server` forks a child per exercise; `answering` runs one exercise.
+"""The isolated code: `server` forks a child per exercise; `answering` runs one exercise.
 
-`isolation` and `system_calls` hold it there. `fork_server` loads torch once and forks the servers, and who uses them.
+`isolation` and `system_calls` confine it. `fork_server` loads torch once and forks the servers and their users.
 
 What may come in: of the course, `judging`'s calls and what they need. Not: anything that knows an expected value.
 """

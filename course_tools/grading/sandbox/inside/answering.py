@@ -1,4 +1,4 @@
-"""Inside a child: run a student's cells, call their answer, pack what came back. It knows no expected value."""
+"""Inside a child: run a student's cells, call their answer, pack the results. It knows no expected value."""
 
 import ast
 import codeop
@@ -31,25 +31,25 @@ def answer(request):
     request = serialize.unpack(request)
     calls = [asking.call_from_plain(call) for call in request["calls"]]
     sys.meta_path[:0] = [SilencedImports(request["silent"]), CourseImports(request["course"])]
-    random.seed(request["seed"])  # a grade does not change from one run to the next
+    random.seed(request["seed"])  # so that a grade does not change between runs
     np.random.seed(request["seed"])
     torch.manual_seed(request["seed"])
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
-    reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
+    reserve = bytes(1 << 24)  # only address space, as nothing is written: room to report that memory ran out
     try:
         found, stopped = run_cells(request["cells"], request["name"])
         if not found:
             return serialize.pack({"trouble": stopped or f"defines no `{request['name']}`"})
         if str(getattr(found[0], "__module__", "")).startswith("course_utils."):
-            return serialize.pack({"trouble": "hands in what the course itself has built: write yours"})
+            return serialize.pack({"trouble": "hands in the course's own definition: write your own"})
         return serialize.pack({"replies": replies(found[0], request, calls)})
-    except BaseException as error:  # KeyboardInterrupt and results that cannot be packed: whatever code may do
+    except BaseException as error:  # also KeyboardInterrupt, and results that cannot be packed
         del reserve
         return serialize.pack({"trouble": f"stopped with {error_in_words(error)}"})
 
 
 def without_compiler():
-    """Compile nothing: results are the same. An optimizer would load the compiler, to tell it to keep out."""
+    """Compile nothing; the results are the same. An optimizer would load the compiler only to exclude itself."""
     torch.compile = model_itself
     nn.Module.compile = lambda self, *arguments, **named: None
     sys.modules["torch._dynamo"] = torch._dynamo = types.ModuleType("torch._dynamo")
@@ -58,12 +58,12 @@ def without_compiler():
 
 
 def model_itself(model=None, **named):
-    """What torch.compile takes, as it is; without it, a decorator."""
+    """Return the model unchanged, or a decorator, as torch.compile would."""
     return model if model is not None else lambda decorated: decorated
 
 
 def replies(answer, request, calls):
-    """What the calls came to: a reply each; or the steps of the first; or, for each fix, replies with it."""
+    """A reply to each call; or the steps of the first; or, for each fix, the replies with it."""
     if not request["watch"] and not request["fixes"]:
         return asking.run_calls(answer, calls)
     found = program.program_of(answer, request["name"])
@@ -75,8 +75,8 @@ def replies(answer, request, calls):
 
 
 def warm_up():
-    """Do once what torch does on first use, so that no child has to; and leave out what no child can use."""
-    for accelerator in (torch.cuda, torch.xpu, torch.mtia):  # there is none inside, and each would note every seed
+    """Do what torch does on first use, so that no child has to, and disable what no child can use."""
+    for accelerator in (torch.cuda, torch.xpu, torch.mtia):  # there is none inside, and each would store every seed
         accelerator.manual_seed_all = lambda seed: None
     without_compiler()
     layer = nn.Linear(3, 2)
@@ -86,13 +86,13 @@ def warm_up():
 
 
 def run_cells(cells, name):
-    """([what the cells call `name`], None), or ([], why there is no such thing: a sentence or None)."""
+    """([the object called `name` in the cells], None), or ([], why there is none: a sentence or None)."""
     module = types.ModuleType("__main__")  # classes look up the module that they were defined in
     module.display = module.get_ipython = Nothing()  # magics become calls of get_ipython()
     sys.modules["__main__"] = module
     names = vars(module)
     *earlier, own = cells
-    as_code = codeop.Compile()  # as in IPython, what one cell imports from __future__ holds in those below ...
+    as_code = codeop.Compile()  # as in IPython, imports from __future__ apply to all cells below ...
     as_code.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # ... and cells may await
     for k, cell in enumerate(earlier):
         run_cell(cell, f"<cell {k + 1}>", names, as_code)
@@ -101,7 +101,7 @@ def run_cells(cells, name):
 
 
 def run_cell(text, file, names, as_code=compile):
-    """Run a cell statement by statement, passing over those that fail. What the first one failed with, or None.
+    """Run a cell statement by statement, skipping those that fail. Returns the first failure, or None.
 
     as_code: compiles a statement.
     """
@@ -124,14 +124,14 @@ def run_cell(text, file, names, as_code=compile):
 
 
 def run_coroutine(coroutine):
-    """Run a coroutine to its end. It can wait for nothing outside: there is no event loop in here."""
+    """Run a coroutine to its end. It cannot wait for anything outside, since there is no event loop."""
     with contextlib.suppress(StopIteration):
         while True:
             coroutine.send(None)
 
 
 class GpuToCpu(ast.NodeTransformer):
-    """Code that asks for a GPU becomes code that asks for none: here there is no GPU."""
+    """Changes code that asks for a GPU into code that does not, since there is none here."""
 
     def visit_Constant(self, node):
         asks = isinstance(node.value, str) and GPU.fullmatch(node.value)
@@ -151,7 +151,7 @@ def error_in_words(error):
 
 
 class Nothing:
-    """Takes every call and gives itself back: figures and widgets are not graded."""
+    """Accepts every call and returns itself, since figures and widgets are not graded."""
 
     def __call__(self, *arguments, **named):
         return self
@@ -166,7 +166,7 @@ class Nothing:
 
 
 class SilencedImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers imports of what draws with silence. names: of packages that draw or show."""
+    """Replaces imports of packages that draw or show, given by their names, with Nothing."""
 
     def __init__(self, names):
         self.names = names
@@ -180,7 +180,7 @@ class SilencedImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class CourseImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers imports of the course with what was sent for this exercise: {"course_utils.attention": its text, ...}."""
+    """Resolves imports of the course from texts sent for this exercise: {"course_utils.attention": its text, ...}."""
 
     def __init__(self, texts):
         self.texts = texts

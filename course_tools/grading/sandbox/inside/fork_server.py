@@ -1,6 +1,6 @@
-"""A process that forks others from itself: they start at once and share what it has loaded.
+"""A process that forks others from itself, which start at once and share what it has loaded.
 
-It runs nothing of a submission: whoever asks says what to run in the fork. What `serve` has loaded is torch alone.
+It runs nothing from a submission: callers say what to run in the fork. `serve` loads only torch.
 """
 
 import gc
@@ -23,7 +23,7 @@ if sys.platform == "linux":  # elsewhere nothing forks
 LONGEST_REQUEST = 1 << 20  # bytes of a request
 CONNECT = "connect"  # the request for a further connection
 MOST_FILES, FIRST_FILE = 3, 3  # open files handed to a fork, and the number that the first of them has there
-PROCESS_NUMBER = struct.Struct("=i")  # of the fork's process, as it is sent back
+PROCESS_NUMBER = struct.Struct("=i")  # of the fork's process, as sent back
 
 
 def serve(control, packages):
@@ -34,14 +34,14 @@ def serve(control, packages):
 
 
 def fork_on_request(control):
-    """Fork for whoever asks through `control` and through connections asked for there, until `control` closes.
+    """Fork on request through `control`, and through connections requested there, until `control` closes.
 
-    control: number of an open socket that keeps messages apart.
+    control: number of an open socket that preserves message boundaries.
     """
     connections = [socket.socket(fileno=control)]
     owner = connections[0]
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks; who has their handles sees them end
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks; holders of their handles see them end
     while owner in connections:
         for connection in select.select(connections, [], [])[0]:
             request, descriptors, *_ = socket.recv_fds(connection, LONGEST_REQUEST, MOST_FILES)
@@ -86,7 +86,7 @@ def fork(request, descriptors, asker, connections):
 def keep_only(descriptors, sockets):
     """In a fork: close all files but the standard ones and these, which are numbered from FIRST_FILE on."""
     for each in sockets:
-        each.detach()  # closed below, by number; Python is to forget it
+        each.detach()  # closed below, by number, so Python must not close it
     apart = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 2 * FIRST_FILE + MOST_FILES) for descriptor in descriptors]
     for place, descriptor in enumerate(apart, start=FIRST_FILE):
         os.dup2(descriptor, place, inheritable=False)
@@ -94,7 +94,7 @@ def keep_only(descriptors, sockets):
 
 
 def run_in_fork(request):
-    """In a fork: run what was asked for, as a process of its own."""
+    """In a fork: run the requested function, as an independent process."""
     os.setsid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     getattr(importlib.import_module(request["module"]), request["function"])(**request["arguments"])

@@ -1,15 +1,15 @@
-"""The measures that hold a child, and what each is for. Linux only; called inside, by `server`.
+"""The measures that confine a child, and their purposes. Linux only; called inside, by `server`.
 
-once, by the server, before any submission is near:
-* `new_namespaces` and `hide_all_but`: a root folder of its own with nothing in it but Python, its packages and the
-  shared libraries, read-only; no network; no sight of any other process; all children end when the server ends;
+once, by the server, before it has any submission:
+* `new_namespaces` and `hide_all_but`: a separate root folder with only Python, its packages and the shared libraries,
+  read-only; no network; no other process visible; all children end when the server ends;
 * or `restrict_with_landlock`, where namespaces are forbidden: files elsewhere cannot be read. (Their names and sizes
   can.)
 
 and by each child, before the student's code runs:
 * `limit_resources`: memory, CPU time, open files, no core dump; the child ends with its server;
 * `drop_capabilities`: the server needed them for the above;
-* `system_calls.install_filter`: no network, processes, threads, signals or writing, whichever of the two was chosen.
+* `system_calls.install_filter`: no network, processes, threads, signals or writing, with either of the two.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
 LIBC.syscall.restype = ctypes.c_long
 
-# numbers of system calls that the C library does not offer; the same on every machine, except where a function asks
+# numbers of system calls that the C library does not offer; the same on every machine unless a function asks
 CAPSET = {"x86_64": 126, "aarch64": 91}
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 MOUNT_SETATTR, LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 442, 444, 445, 446
@@ -37,7 +37,7 @@ READ_ONLY, NO_SETUID, NO_DEVICES, AT_RECURSIVE, AT_FDCWD = 1, 2, 4, 0x8000, -100
 PR_SET_PDEATHSIG = 1
 LARGE_PAGE, MADV_COLLAPSE = 1 << 21, 25
 EVERY_FILE_RIGHT = (1 << 13) - 1  # those of Landlock's first version
-REFUSALS = {  # the errors by which Linux says that a measure is not for us, or not known to it
+REFUSALS = {  # the errors by which Linux says that a measure is forbidden or unknown
     errno.EPERM,
     errno.EACCES,
     errno.EROFS,  # a container's /proc
@@ -52,7 +52,7 @@ READ_FILE, READ_FOLDER = 1 << 2, 1 << 3
 
 
 def check_call(result, what):
-    """Raise OSError, naming what Linux refused, for a C function's -1."""
+    """Raise OSError, naming what Linux refused, if a C function returned -1."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -60,7 +60,7 @@ def check_call(result, what):
 
 
 def processor():
-    """The kind of processor, as in the tables of numbers."""
+    """The processor's name in the tables of numbers."""
     return os.uname().machine
 
 
@@ -68,25 +68,25 @@ def processor():
 
 
 def new_namespaces():
-    """Go on in namespaces of our own, as process 1: when it ends, all end. The old process waits for it, outside."""
+    """Continue in new namespaces as process 1: when it ends, all end. The old process waits for it outside."""
     user, group = os.getuid(), os.getgid()
     check_call(LIBC.unshare(NEW_NAMESPACES), "new namespaces")
     Path("/proc/self/setgroups").write_bytes(b"deny")
     Path("/proc/self/uid_map").write_bytes(b"0 %d 1" % user)
     Path("/proc/self/gid_map").write_bytes(b"0 %d 1" % group)
     if child := os.fork():
-        os.closerange(0, 1024)  # above all the grader's socket: its end must be seen by the one who serves
+        os.closerange(0, 1024)  # above all the grader's socket, whose end the server must see
         _, status = os.waitpid(child, 0)
         os._exit(os.WEXITSTATUS(status) or bool(status))  # a signal has no exit status
     end_with_parent()
 
 
 def hide_all_but(folders, hidden):
-    """Make a root folder with these folders in it, at their usual places and read-only, and with nothing else.
+    """Make a root folder with only these folders in it, at their usual places and read-only.
 
-    hidden: paths in them that stay out of sight, too. Needs `new_namespaces`.
+    hidden: paths in them to hide as well. Needs `new_namespaces`.
     """
-    root = "/tmp"  # covered by an empty file system that only we see; folders in it stay open until they are shown
+    root = "/tmp"  # covered by an empty file system that only we see; folders in it stay open until they are mounted
     opened = {folder: os.open(folder, os.O_PATH) for folder in folders}
     check_call(LIBC.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None), "mounts that stay ours")
     check_call(
@@ -100,7 +100,7 @@ def hide_all_but(folders, hidden):
     for path in hidden:
         hide(f"{root}{path}")
     check_call(LIBC.syscall(PIVOT_ROOT[processor()], root.encode(), root.encode()), "change the root folder")
-    check_call(LIBC.umount2(b"/", DETACH), "leave the old root folder")  # it came to lie upon the new one
+    check_call(LIBC.umount2(b"/", DETACH), "leave the old root folder")  # it is now on top of the new one
     os.chdir("/")
     attributes = struct.pack("=4Q", READ_ONLY | NO_SETUID | NO_DEVICES, 0, 0, 0)
     check_call(
@@ -109,7 +109,7 @@ def hide_all_but(folders, hidden):
 
 
 def hide(path):
-    """Put something empty over a folder or a file."""
+    """Mount something empty over a folder or a file."""
     if os.path.isdir(path):
         check_call(LIBC.mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, b"size=4k"), f"hide {path}")
     else:
@@ -135,7 +135,7 @@ def restrict_with_landlock(folders, hidden):
         elif not any(other.is_relative_to(path) for other in hidden):
             allow(path, READ_FILE | READ_FOLDER)
         else:
-            allow(path, READ_FOLDER)  # names only; it holds for what lies below as well
+            allow(path, READ_FOLDER)  # names only; this also applies to everything below
             for entry in path.iterdir():
                 allow_around(entry)
 
@@ -150,9 +150,9 @@ def restrict_with_landlock(folders, hidden):
 def use_large_pages():
     """Ask Linux to keep our memory in large pages, 2 MB each: forking a child then takes a third of the time.
 
-    Not a measure against anything, and not an error where Linux (before 6.1) cannot. Call it while /proc can be seen.
+    This is no security measure, and no error if Linux (before 6.1) cannot. Call it while /proc is visible.
     """
-    for line in Path("/proc/self/maps").read_bytes().split(b"\n")[:-1]:  # names in it are in no encoding
+    for line in Path("/proc/self/maps").read_bytes().split(b"\n")[:-1]:  # names in it have no fixed encoding
         place, rights, _, _, file, *_ = line.split()
         begin, end = (int(part, 16) for part in place.split(b"-"))
         begin, end = -(-begin // LARGE_PAGE) * LARGE_PAGE, end // LARGE_PAGE * LARGE_PAGE  # whole pages only
@@ -164,12 +164,12 @@ def use_large_pages():
 
 
 def end_with_parent():
-    """Be killed when the process that forked this one is gone."""
+    """Have this process killed when its parent is gone."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def address_space():
-    """Bytes of address space that this process has now. Call it while /proc can still be seen."""
+    """Bytes of address space that this process has now. Call it while /proc is still visible."""
     return int(Path("/proc/self/statm").read_bytes().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -177,7 +177,7 @@ def limit_resources(address_space, seconds):
     """At most this much address space in bytes and CPU time; few open files; no core dump, no growing file."""
     limits = {
         resource.RLIMIT_AS: (address_space, address_space),
-        resource.RLIMIT_CPU: (seconds, seconds + 1),  # a signal, and for those who ignore it the end
+        resource.RLIMIT_CPU: (seconds, seconds + 1),  # first a signal, then the end for those who ignore it
         resource.RLIMIT_NOFILE: (64, 64),
         resource.RLIMIT_CORE: (0, 0),
         resource.RLIMIT_FSIZE: (0, 0),
@@ -187,6 +187,6 @@ def limit_resources(address_space, seconds):
 
 
 def drop_capabilities():
-    """Give up all that root may, also inside our namespaces."""
+    """Give up all of root's rights, also inside our namespaces."""
     header, nothing = struct.pack("=II", 0x20080522, 0), bytes(24)
     check_call(LIBC.syscall(CAPSET[processor()], header, nothing), "give up capabilities")

@@ -1,7 +1,7 @@
-"""Inside: the process that walls itself in, with torch loaded, and forks a child for each exercise.
+"""Inside: the process that isolates itself, with torch loaded, and forks a child for each exercise.
 
-It never sees a submission: the grader hands it the end of a socket, and only the child reads what comes through. So no
-child finds in its memory what another student wrote. It speaks with the grader in single bytes and exit statuses.
+It never sees a submission: the grader passes it the end of a socket, and only the child reads from that. So no child
+has another student's code in its memory. It exchanges single bytes and exit statuses with the grader.
 """
 
 import faulthandler
@@ -17,14 +17,14 @@ from pathlib import Path
 if sys.platform == "linux":  # elsewhere there is only `serve_unprotected`
     from course_tools.grading.sandbox.inside import isolation, system_calls
 
-READY, NEXT, STOP = b"r", b"n", b"s"  # the server says that it is ready; the grader: a new child, stop this child
+READY, NEXT, STOP = b"r", b"n", b"s"  # the server: ready; the grader: new child, stop this child
 EXIT_STATUS = struct.Struct("=i")  # how a child ended, as os.waitpid gives it
 TOO_SLOW = 1  # exit status of `serve_unprotected`
-PROTECTION_HOLDS, PROTECTION_REFUSED = 0, 3  # exit statuses of `probe`; any other is a fault in it
+PROTECTION_HOLDS, PROTECTION_REFUSED = 0, 3  # exit statuses of `probe`; any other means a fault in it
 
 
 def serve(control, course, packages, protection, folders, hidden, memory, seconds):
-    """Fork a child for each socket that comes through `control`, until that closes.
+    """Fork a child for each socket received through `control`, until that closes.
 
     control: number of an open socket. course: the folder that holds the course. packages: folders to import from.
     protection: "NAMESPACES" or "LANDLOCK". folders, hidden: what the children may see, see `isolation`. memory: bytes,
@@ -37,7 +37,7 @@ def serve(control, course, packages, protection, folders, hidden, memory, second
     nowhere = os.open(os.devnull, os.O_RDWR)  # while there is one
     isolate(protection, folders, hidden)
     redirect_standard_streams(nowhere)
-    gc.freeze()  # what is loaded now stays where it is, and children share it
+    gc.freeze()  # loaded objects stay in place, and children share them
     grader.sendall(READY)
     server = os.getpid()
     while True:
@@ -48,7 +48,7 @@ def serve(control, course, packages, protection, folders, hidden, memory, second
             continue  # STOP, for a child that has just ended by itself
         if not (child := os.fork()):
             isolation.end_with_parent()
-            if os.getppid() == server:  # it did not end before that
+            if os.getppid() == server:  # it did not end earlier
                 grader.close()
                 isolation.limit_resources(most, seconds)
                 answer_one(sockets[0], answer, [isolation.drop_capabilities, system_calls.install_filter])
@@ -60,13 +60,13 @@ def serve(control, course, packages, protection, folders, hidden, memory, second
 
 
 def enter_namespaces(protection):
-    """The part of a protection that needs /proc, and that the rest is done in."""
+    """The first part of a protection, which needs /proc."""
     if protection == "NAMESPACES":
         isolation.new_namespaces()
 
 
 def isolate(protection, folders, hidden):
-    """The rest of it, after which only these folders can be read."""
+    """The rest of a protection, after which only these folders can be read."""
     wall = isolation.hide_all_but if protection == "NAMESPACES" else isolation.restrict_with_landlock
     wall([Path(folder) for folder in folders], {Path(path) for path in hidden})
 
@@ -74,8 +74,8 @@ def isolate(protection, folders, hidden):
 def probe(course, protection, folders, hidden):
     """Isolate this process like a child, and end it: with PROTECTION_HOLDS, or with PROTECTION_REFUSED.
 
-    Refused means that Linux refuses a measure, or that a measure does not hold. Where Python no longer works, it ends
-    with an error.
+    It is refused if Linux refuses a measure, or if a measure does not work. If Python no longer works, it ends with an
+    error.
     """
     try:
         enter_namespaces(protection)
@@ -97,13 +97,13 @@ def probe(course, protection, folders, hidden):
 
 
 def redirect_standard_streams(nowhere):
-    """Lead what is printed nowhere, and give whoever reads an end of file. nowhere: the null device, open."""
+    """Discard all output, and give readers an end of file. nowhere: the null device, open."""
     for standard in (0, 1, 2):
         os.dup2(nowhere, standard)
 
 
 def wait_for_child(child, grader):
-    """Wait for a child's end, or bring it about when the grader says so. Its status; None if the grader is gone."""
+    """Wait for a child's end, or end it when the grader says so. Returns its status; None if the grader is gone."""
     handle = os.pidfd_open(child)
     ready, _, _ = select.select([handle, grader], [], [])
     message = STOP
@@ -116,7 +116,7 @@ def wait_for_child(child, grader):
 
 
 def answer_one(connection, answer, restrictions):
-    """In a child: read the request to its end, put on the last restrictions, answer, and end the process."""
+    """In a child: read the whole request, apply the last restrictions, answer, and end the process."""
     request = b"".join(iter(lambda: os.read(connection, 1 << 20), b""))
     for restrict in restrictions:
         restrict()
@@ -124,7 +124,7 @@ def answer_one(connection, answer, restrictions):
 
 
 def answer_and_exit(connection, answer, request):
-    """Answer a request and end the process at once: nothing that the student's code left behind gets a turn."""
+    """Answer a request and end the process at once, so that nothing left by the student's code runs."""
     try:
         message = answer(request)
         while message:
@@ -153,7 +153,7 @@ def load_torch(packages):
     sys.path += [folder for folder in packages if folder not in sys.path]
     import torch  # here: before, it could not be found
 
-    torch.set_num_threads(1)  # before its first use: a child must find no pool of threads, and may not make one
+    torch.set_num_threads(1)  # before its first use: a child must not find a thread pool, and may not make one
     torch.set_num_interop_threads(1)
     from course_tools.grading.sandbox.inside import answering  # here: it needs torch as it is set now
 
@@ -161,7 +161,7 @@ def load_torch(packages):
 
 
 def forget_name_of_machine():
-    """Let all that is loaded from now on know this machine by no name, so that no answer finds it."""
+    """Hide this machine's name from all code loaded from now on, so that no answer finds it."""
     system, _, *rest = os.uname()
     nameless = os.uname_result((system, "localhost", *rest))
     os.uname = lambda: nameless

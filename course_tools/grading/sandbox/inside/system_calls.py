@@ -1,8 +1,8 @@
-"""The filter of system calls: what a child may still ask of Linux. A list of what is allowed; all else is refused.
+"""The filter of system calls: a list of what a child may still ask of Linux; everything else is refused.
 
-It leaves reading, memory, clocks and the way out. So no network, no new process, thread or program, no signal to
-anybody else, no writing or renaming or changing of files, and no part of the kernel that opens tomorrow. A refused call
-gives the code an ordinary OSError ("Operation not permitted").
+It allows reading, memory, clocks and exiting. It allows no network, no new process, thread or program, no signal to
+others, no writing, renaming or changing of files, and no system call of a future kernel. A refused call raises an
+ordinary OSError ("Operation not permitted").
 """
 
 import ctypes
@@ -12,7 +12,7 @@ import struct
 import tomllib
 from pathlib import Path
 
-# {name of a call: its number on x86-64, and on arm64 where that has it}
+# {name of a call: its number on x86-64, and on arm64 if that has it}
 ALLOWED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, and Linux's name for it
@@ -28,7 +28,7 @@ NO_NEW_PRIVILEGES, SECCOMP, FILTER = 38, 22, 2  # for prctl
 
 
 def argument(k):
-    """Where the lower half of a call's argument k stands; all those that we look at are 32 bits wide."""
+    """The place of the lower half of a call's argument k; all arguments we examine are 32 bits wide."""
     return 16 + 8 * k
 
 
@@ -38,7 +38,7 @@ def filter_program(pid):
     steps = [(LOAD, 0, 0, ARCHITECTURE), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
 
     def allow(number, *conditions):
-        """Allow this call if the conditions let it through; they may jump to the last of them, which refuses."""
+        """Allow this call if the conditions do; they may jump to the last one, which refuses."""
         if number is not None:
             body = [*conditions, (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
             steps.extend([(EQUAL, 0, len(body), number), *body])
@@ -50,14 +50,14 @@ def filter_program(pid):
         allow(numbers[column], (LOAD, 0, 0, argument(k)), (ANY_BIT, 1, 0, OPEN_TO_CHANGE))
     matches = [(EQUAL, len(HARMLESS_FCNTL) - k, 0, command) for k, command in enumerate(HARMLESS_FCNTL)]
     allow((72, 25)[column], (LOAD, 0, 0, argument(1)), *matches, (RETURN, 0, 0, REFUSE))
-    allow((302, 261)[column], (LOAD, 0, 0, argument(0)), (EQUAL, 0, 1, 0))  # prlimit64, of nobody else
+    allow((302, 261)[column], (LOAD, 0, 0, argument(0)), (EQUAL, 0, 1, 0))  # prlimit64, of this process only
     allow((234, 131)[column], (LOAD, 0, 0, argument(0)), (EQUAL, 0, 1, pid))  # tgkill: abort() ends itself with it
     steps.append((RETURN, 0, 0, REFUSE))
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
 def install_filter():
-    """Put the filter on this process, for good. OSError if Linux does not take it."""
+    """Apply the filter to this process permanently. OSError if Linux does not accept it."""
     libc = ctypes.CDLL(None, use_errno=True)
     code = filter_program(os.getpid())
     buffer = ctypes.create_string_buffer(code, len(code))

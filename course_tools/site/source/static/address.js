@@ -1,6 +1,6 @@
-// What a figure's controls show stands in the page's address, as scaling-1.d_k=16, so that a link leads to it.
+// The page's address holds the state of figures' controls, as scaling-1.d_k=16, so that a link can restore it.
 document.addEventListener("DOMContentLoaded", () => {
-  const counts = {}, first = new Map(), asked = new URLSearchParams(location.search); // first: what each began with
+  const counts = {}, first = new Map(), asked = new URLSearchParams(location.search); // first: each figure's first state
   for (const figure of document.querySelectorAll(".course-figure")) {
     const kind = figure.dataset.figure;
     figure.place = `${kind}-${counts[kind] = (counts[kind] || 0) + 1}`;
@@ -18,7 +18,7 @@ document.addEventListener("DOMContentLoaded", () => {
     control.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
-  // A figure begins when it is unpacked: then it takes what the address says, twice, since one control may bound another.
+  // A figure starts when it is unpacked. It then takes its state from the address, twice: one control may limit another.
   const begin = (figure) => {
     const form = figure.querySelector("form");
     if (first.has(figure) || !form || !figure.querySelector(".said")?.textContent) return;

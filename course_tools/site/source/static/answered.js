@@ -1,4 +1,4 @@
-// What was answered and unfolded stays so when the page is opened again, in this browser alone, until it is forgotten.
+// Answers and unfolded blocks are remembered in this browser until the reader presses the button.
 document.addEventListener("DOMContentLoaded", () => {
   const key = `unfolded ${location.pathname}`, all = [...document.querySelectorAll("details.sd-dropdown[id]")];
   const read = () => JSON.parse(localStorage.getItem(key) || "[]");
@@ -6,7 +6,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!all.length || !article) return;
   const forget = Object.assign(document.createElement("button"), {
     className: "forget",
-    textContent: "Forget what I answered on this page",
+    textContent: "Forget my answers on this page",
     onclick: () => {
       all.forEach((each) => each.open = false);
       localStorage.removeItem(key);

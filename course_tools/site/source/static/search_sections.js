@@ -1,4 +1,4 @@
-// The search page names sections, too: those whose words begin with all that is asked, titles before the rest.
+// The search page also lists sections that have words beginning with each search word; matching titles come first.
 document.addEventListener("DOMContentLoaded", () => {
   const asked = (new URLSearchParams(location.search).get("q") || "").toLowerCase().match(/[^\W\d_][\w-]+/gu);
   if (!asked) return;
