@@ -33,6 +33,9 @@ MOODLE = (
     'Participant 78,"John Roe",r@x.edu,Submitted,-,"100.00",\n'
 )
 EXPORTED = {"Canvas": CANVAS, "Moodle": MOODLE}
+GRADEBOOKS = pytest.mark.parametrize(
+    "platform", [each for each in PLATFORMS if isinstance(each, Gradebook)], ids=lambda each: each.name
+)
 
 
 def fill(platform, *what, **more):
@@ -55,9 +58,15 @@ def test_moodle_gets_grades_in_its_column_and_nothing_else_changes(most):
     assert remarks == []
 
 
-@pytest.mark.parametrize(
-    "platform", [each for each in PLATFORMS if isinstance(each, Gradebook)], ids=lambda each: each.name
-)
+@GRADEBOOKS
+def test_a_gradebook_has_all_that_is_asked_of_one(platform):
+    absent = [name for name in Gradebook.__annotations__ if not hasattr(platform, name)]
+    methods = ("owner", "column", "most_points", "feedback_name")
+    absent += [name for name in methods if getattr(type(platform), name) is getattr(Gradebook, name)]
+    assert not absent, f"{platform.name}: give it {', '.join(absent)}; platforms/gradebook.py says what each is"
+
+
+@GRADEBOOKS
 @pytest.mark.parametrize(
     "change",
     [

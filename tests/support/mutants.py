@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import functools
 
 from course_utils.explaining.program import Replace
 
@@ -23,16 +24,26 @@ SWAPPED = {
 
 def of(code):
     """(description, changed code) for every place in the code where a change is possible."""
+    for line, description, changed in places(code, changes):
+        yield f"line {line}: {description}", changed()
+
+
+def places(code, changes):
+    """(line, description, function that gives the changed code) for each place, by the changes of a node."""
     tree = ast.parse(code)
-    nodes = list(ast.walk(tree))
-    for number, node in enumerate(nodes):
+    for number, node in enumerate(ast.walk(tree)):
         for description, change in changes(node):
-            changed = copy.deepcopy(tree)
-            victim = list(ast.walk(changed))[number]
-            replacement = change(victim)
-            if replacement is not victim:
-                changed = Replace(victim, replacement).visit(changed)
-            yield f"line {node.lineno}: {description}", ast.unparse(ast.fix_missing_locations(changed))
+            yield node.lineno, description, functools.partial(changed_at, tree, number, change)
+
+
+def changed_at(tree, number, change):
+    """The code of a tree, one of whose nodes is changed."""
+    changed = copy.deepcopy(tree)
+    victim = list(ast.walk(changed))[number]
+    replacement = change(victim)
+    if replacement is not victim:
+        changed = Replace(victim, replacement).visit(changed)
+    return ast.unparse(ast.fix_missing_locations(changed))
 
 
 def changes(node):
