@@ -278,7 +278,8 @@ class Search:
         Of mendable expressions, that with the fewest lines that are not proven to be right: the mistake is in one of
         them. Without any, the lines behind the result.
         """
-        found = {number: self.flow.behind(self.flow.places[number][-1], self.right) for number in self.all_mendable}
+        found = {number: self.flow.behind(self.flow.places[number], self.right) for number in self.all_mendable}
+        found = {k: places for k, places in found.items() if self.is_made(k, places)}
         if not found:
             return None, self.behind_result
         best = min(found, key=lambda each: (len(self.lines_behind(found[each], each)), self.flow.places[each][-1]))
@@ -287,10 +288,14 @@ class Search:
         same = [
             each
             for each, turns in self.all_mendable.items()
-            if candidates.is_close(turns[1], wanted) and not candidates.is_close(turns[0], own)
+            if each in found and candidates.is_close(turns[1], wanted) and not candidates.is_close(turns[0], own)
         ]
         best = max([best, *same], key=lambda number: self.flow.places[number][-1])
         return best, found[best]
+
+    def is_made(self, number, places):
+        """Whether the value of an expression is made in the steps behind it: no argument, and no size, is a mistake."""
+        return not name_of(self.program.nodes[number]) or bool(self.lines_behind(places))
 
     @functools.cached_property
     def result(self):
@@ -300,7 +305,7 @@ class Search:
     @functools.cached_property
     def behind_result(self):
         """The steps behind the result that are not proven to be right."""
-        return [] if self.result is None else self.flow.behind(self.result, self.right)
+        return [] if self.result is None else self.flow.behind([self.result], self.right)
 
     def is_unpacked(self, number):
         """Whether the value of an expression gets several names: they may be in the wrong order."""
@@ -326,7 +331,7 @@ class Search:
         most //= 2 if self.asked.check_contract and most == MOST_TRIED_LAYERS else 1
         line, places = self.trouble.line, self.behind_result
         near = [k for k, node in enumerate(self.program.nodes) if isinstance(node, ast.expr) and node.lineno == line]
-        places = [each for at in self.flow.stopped(line) for each in self.flow.behind(at)] if line else places
+        places = self.flow.behind(self.flow.stopped(line)) if line else places
         near += [self.flow.steps[each][0] for each in places]
         tried = candidates.candidate_fixes(self.program, self.flow, near)[:most]
         attempts = zip([self.no_change, *tried], self.runner.try_fixes([self.no_change, *tried], [self.asked]))
@@ -384,7 +389,7 @@ class Search:
         """Whether right answers make every value on the way to the result of the answer with a fix."""
         flow = self.flow_of(self.call, self.program.text_with(fix))
         end = flow.result()
-        path = [] if end is None else flow.behind(end)
+        path = [] if end is None else flow.behind([end])
         told = [
             place for place in path if not is_uninformative(flow.steps[place][1]) and not is_literal(flow.node(place))
         ]
@@ -409,7 +414,7 @@ class Search:
         trouble = self.trouble
         kept = self.program.outer_changes()
         if kept or self.is_kept:
-            return sentences.kept([(each.lineno, first_line(each)) for each in kept])
+            return sentences.kept(sorted((each.lineno, first_line(each)) for each in kept))
         if trouble.unplaced_parts:
             return look_at(self.program.assignments_to(trouble.unplaced_parts))
         if trouble.line:
@@ -432,7 +437,7 @@ class Search:
 
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
-        behind = [each for at in self.flow.stopped(self.trouble.line) for each in self.flow.behind(at, self.right)]
+        behind = self.flow.behind(self.flow.stopped(self.trouble.line), self.right)
         words = self.values_where_it_stopped()
         question = sentences.QUESTIONS_ON_ERRORS.get(self.trouble.error, sentences.ERROR_QUESTION)
         return self.with_others(" ".join([*words, question]), behind, self.trouble.line)
@@ -498,7 +503,8 @@ class Search:
         (end,) = self.with_code([self.flow.end().lineno])
         if isinstance(self.program.parents[id(self.flow.end())], (ast.For, ast.While)):
             return sentences.early_return(*end)
-        if self.flow.steps[self.result][0] in self.right:
+        in_loops = any(any(self.program.enclosing(self.flow.node(each), (ast.For, ast.While))) for each in places)
+        if self.flow.steps[self.result][0] in self.right and not in_loops:
             return sentences.so_far(*end)
         lines = self.with_code(sorted({*self.lines_behind(places), *([end[0]] if self.flow.is_nested_end() else [])}))
         question = sentences.BLOCK_QUESTION if len(lines) > 1 else sentences.LINE_QUESTION
@@ -530,17 +536,28 @@ class Search:
         return sentences.written(list(entry), self.shown.node(changes[-1]).lineno, sentences.when(turn, 0))
 
     def words_on_start(self, places):
-        """The sentences on the first value, among these steps, that right answers do not make."""
+        """The sentences on the first value, among these steps, that right answers do not make, if it fits."""
         for place in sorted(places):
-            value, node = self.flow.steps[place][1], self.flow.node(place)
-            telling = not is_uninformative(value) and not isinstance(node, ast.stmt) and not name_of(node)
-            if telling and not self.flow.is_unfinished(place) and not self.known.contains_exact(value):
-                number = self.flow.steps[place][0]
-                steps = self.shown.places.get(number, [])
-                known = self.small[0].values_on_the_way(0) if self.small else self.known
-                strange = (each for each in steps if not known.contains_exact(self.shown.steps[each][1]))
-                return self.words_on_value(number, next(strange, None), False)
+            node, number = self.flow.node(place), self.flow.steps[place][0]
+            if isinstance(node, ast.stmt) or name_of(node) or not self.is_strange(self.flow, place, self.known):
+                continue
+            known = self.small[0].values_on_the_way(0) if self.small else self.known
+            found = (each for each in self.shown.places.get(number, []) if self.is_strange(self.shown, each, known))
+            at = next(found, None)
+            seen = at is not None and self.value_in_words(self.shown.steps[at][1])
+            return self.words_on_value(number, at, False) if seen else ""
         return ""
+
+    def is_strange(self, flow, place, known):
+        """Whether the value of a step is infinite, or one that right answers do not make."""
+        value = flow.steps[place][1]
+        numbers = torch.as_tensor(value if isinstance(value, (float, torch.Tensor)) else 0).double()
+        if not (numbers < torch.inf).all():
+            return True
+        if is_uninformative(value) or flow.is_unfinished(place):
+            return False
+        in_loop = any(self.program.enclosing(flow.node(place), (ast.For, ast.While)))
+        return not known.contains_exact(value) or not in_loop and not flow.is_known(place, known)
 
     def shown_result(self):
         """What the result should be for the input that is shown."""

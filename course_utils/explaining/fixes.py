@@ -62,7 +62,8 @@ def similar_names(number, values, names):
     """The names that hold the same kind of value as a node."""
 
     def kind(value):
-        return type(value), getattr(value, "dtype", None), getattr(value, "ndim", None)
+        entries = kind(value[0]) if isinstance(value, list) and value else None
+        return type(value), getattr(value, "dtype", None), getattr(value, "ndim", None), entries
 
     wanted = kind(values.get(number))
     return [name for name, reads in names.items() if not reads or any(kind(values.get(k)) == wanted for k in reads)]

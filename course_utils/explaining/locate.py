@@ -118,12 +118,12 @@ class Flow:
         at = self.last(writing, place)
         return [at] if at is not None and at > made else []
 
-    def behind(self, end, right=()):
-        """The steps behind one, and that one, nearest first; nothing behind expressions with these numbers."""
-        found, waiting = {}, [end]
+    def behind(self, ends, right=()):
+        """The steps behind some, and these, nearest first; nothing behind expressions with the numbers in `right`."""
+        found, waiting = {}, list(ends)
         while waiting:
             place = waiting.pop(0)
-            if place in found or place != end and self.steps[place][0] in right:
+            if place in found or place not in ends and self.steps[place][0] in right:
                 continue
             found[place] = True
             waiting += [*self.operands(place), *self.layer(place), *self.deciding(place)]
@@ -177,7 +177,7 @@ class Flow:
         name = name_of(node.func) if isinstance(node, ast.Call) else None
         found = [self.last(self.makers.get(name, []), place)] if name else []
         own = [each for each in self.program.nodes if isinstance(each, ast.FunctionDef) and each.name == name_of(node)]
-        found += [self.last(self.returned(each), len(self.steps)) for each in own]
+        found += [at for each in own for number in self.returned(each) for at in self.places.get(number, [])]
         return [each for each in found if each is not None]
 
     def result(self, part=None):

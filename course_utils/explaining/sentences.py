@@ -116,16 +116,15 @@ def when(turn, before):
 
 
 def look_at_value(line, code, part, when, seen, proven, by_hand):
-    """Look at line 3, `e = torch.exp(scores)`. Here, it gives 3. Is that what you need?
+    """Look at line 3, `e = torch.exp(scores)`. Here, it gives 3. What should it give?
 
     part: of the code, or "". when: in which turn. seen: the value in words, or "". proven: whether another value would
     make the result right. by_hand: whether a learner can compute it.
     """
     where = f"`{part}` in line {line}" if part else place(line, code)
     given = f" {when}, it gives {seen}." if seen else ""
-    given += " What does it do here?" if not seen and not proven else ""
     if not proven:
-        return f"Look at {where}.{given} Is that what you need?"
+        return f"Begin with {where}.{given} Is that what you need?"
     return f"Look at {where}.{given} {PROVEN} {PROVEN_QUESTION if by_hand else PROVEN_QUESTION_ON_MORE}"
 
 
