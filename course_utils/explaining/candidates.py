@@ -7,6 +7,7 @@ import torch
 
 from course_utils.explaining import fixes
 from course_utils.explaining.known_values import START_VALUES, is_mask
+from course_utils.explaining.locate import asks_for_size
 from course_utils.explaining.program import LOOP_LIMIT, Fix, name_of
 
 MOST_NUMBERS = 500  # of a right value that is tried
@@ -79,7 +80,7 @@ def judged_values(program, flow, known, numbers):
     for number in numbers:
         node, places = program.nodes[number], flow.places[number]
         compared = any(program.enclosing(node, ast.Compare))
-        out = isinstance(node, ast.stmt) or compared or flow.is_size(places[0]) or not any(map(name_of, ast.walk(node)))
+        out = isinstance(node, ast.stmt) or compared or asks_for_size(node) or not any(map(name_of, ast.walk(node)))
         own = None if out else table_of([flow.steps[place][1] for place in places])
         if own is None:
             continue

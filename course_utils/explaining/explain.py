@@ -225,6 +225,7 @@ class Search:
         if trouble.line and self.is_right(*runner.try_fixes([self.no_change], [self.asked])):  # it stops later
             self.asked = self.call
         self.flow = self.flow_of(self.asked)
+        self.result = self.flow.result(trouble.part)  # the step that made it, or None
         # what is told are the values for the input that is shown
         self.shown = self.flow_of(small[0].calls[0]) if small else self.flow
 
@@ -279,7 +280,8 @@ class Search:
         them. Without any, the lines behind the result.
         """
         found = {number: self.flow.behind(self.flow.places[number], self.right) for number in self.all_mendable}
-        found = {k: places for k, places in found.items() if self.is_made(k, places)}
+        # no argument, and no size, is a mistake
+        found = {k: at for k, at in found.items() if not name_of(self.program.nodes[k]) or self.lines_behind(at)}
         if not found:
             return None, self.behind_result
         best = min(found, key=lambda each: (len(self.lines_behind(found[each], each)), self.flow.places[each][-1]))
@@ -292,15 +294,6 @@ class Search:
         ]
         best = max([best, *same], key=lambda number: self.flow.places[number][-1])
         return best, found[best]
-
-    def is_made(self, number, places):
-        """Whether the value of an expression is made in the steps behind it: no argument, and no size, is a mistake."""
-        return not name_of(self.program.nodes[number]) or bool(self.lines_behind(places))
-
-    @functools.cached_property
-    def result(self):
-        """The step that made the result, or None."""
-        return self.flow.result(self.trouble.part)
 
     @functools.cached_property
     def behind_result(self):
@@ -318,9 +311,8 @@ class Search:
         Left out are lines that only ask for a size, loops over all there is, and names where they are only read.
         """
         made = [each for each in map(self.flow.node, places) if not isinstance(each, (ast.Name, ast.Attribute))]
-        found = {
-            each.lineno for at in map(self.program.statement_of, made) if not is_plain(at) for each in with_way_out(at)
-        }
+        statements = [each for each in map(self.program.statement_of, made) if not is_plain(each)]
+        found = {part.lineno for each in statements for part in with_way_out(each)}
         return sorted(found | ({self.program.nodes[number].lineno} if number else set()))
 
     # --- the cause
@@ -359,7 +351,7 @@ class Search:
         node = self.program.nodes[fix.number]
         whole = isinstance(node, (ast.FunctionDef, ast.ClassDef))
         added = int((len(fix.new) - len(ast.unparse(node))) / 4)
-        return self.trouble.changed and fix.kind != "changed in place", whole, added, node.lineno
+        return self.trouble.changed and fix.kind != "changed in place", whole, added
 
     def is_proven(self, fix):
         """Whether a fix that makes all calls right does so on the way of right answers, and with new inputs, too.
@@ -501,12 +493,13 @@ class Search:
         if self.result is None:
             return ""
         (end,) = self.with_code([self.flow.end().lineno])
+        nested = any(self.program.enclosing(self.flow.end(), (ast.For, ast.While, ast.If)))
         if isinstance(self.program.parents[id(self.flow.end())], (ast.For, ast.While)):
             return sentences.early_return(*end)
         in_loops = any(any(self.program.enclosing(self.flow.node(each), (ast.For, ast.While))) for each in places)
         if self.flow.steps[self.result][0] in self.right and not in_loops:
             return sentences.so_far(*end)
-        lines = self.with_code(sorted({*self.lines_behind(places), *([end[0]] if self.flow.is_nested_end() else [])}))
+        lines = self.with_code(sorted({*self.lines_behind(places), *([end[0]] if nested else [])}))
         question = sentences.BLOCK_QUESTION if len(lines) > 1 else sentences.LINE_QUESTION
         begin = self.words_on_entry() or self.words_on_start(places) if len(lines) > 1 else ""
         return f"{sentences.block(lines or [end])} {begin or question}"
@@ -526,9 +519,12 @@ class Search:
         if not wrong or not wrong[0]:
             return ""
         entry = tuple(wrong[0])
-        tables = [(at, self.shown.steps[at][1]) for at in self.shown.makings(name) if at <= end]
+        makings = sorted(at for number in self.shown.makers[name] for at in self.shown.places.get(number, []))
+        tables = [(at, self.shown.steps[at][1]) for at in makings if at <= end]
         tables = [(at, table) for at, table in tables if isinstance(table, torch.Tensor) and table.shape == got.shape]
-        changes = [at for (_, old), (at, new) in zip(tables, tables[1:]) if not same(old[entry], new[entry])]
+        changes = [
+            at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry].nan_to_num() != new[entry].nan_to_num()
+        ]
         if not changes:
             return sentences.not_written(list(entry), self.shown.node(tables[0][0]).lineno) if tables else ""
         counters = self.shown.counters_at(changes[-1])
@@ -591,11 +587,6 @@ def right_in(exercise, number, data, check_contract):
         return bool(data) and not wrong_cases(exercise, [number], data, check_contract)
     except untrusted_replies.Unreadable:
         return False
-
-
-def same(one, other):
-    """Whether two single numbers are the same."""
-    return torch.equal(one.nan_to_num(), other.nan_to_num())
 
 
 def with_way_out(statement):

@@ -219,13 +219,6 @@ def order_of_names_fixes(program):
                 yield Fix(number, f"{', '.join(names)} = {ast.unparse(node.value)}", "order of names")
 
 
-def attribute_fixes(node, program, sizes):
-    if node.attr in ("T", "mT", "data"):
-        yield f"({ast.unparse(node.value)})", "something too much"
-    if node.attr == "T":
-        yield f"({ast.unparse(node.value)}).transpose(-2, -1)", "wrong transpose"
-
-
 FIXES_BY_NODE = {
     ast.Constant: number_fixes,
     ast.BinOp: operation_fixes,
@@ -235,7 +228,6 @@ FIXES_BY_NODE = {
     ast.Subscript: index_fixes,
     ast.Tuple: sequence_fixes,
     ast.List: sequence_fixes,
-    ast.Attribute: attribute_fixes,
 }
 
 

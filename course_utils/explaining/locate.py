@@ -63,9 +63,7 @@ class Flow:
         """The steps that the value of a step came from."""
         number, *_ = self.steps[place]
         node = self.program.nodes[number]
-        if isinstance(node, ast.Constant):
-            found = self.before(self.program.around(node, "test"), place)
-        elif isinstance(node, ast.Call) and (own := self.program.definition(node)):
+        if isinstance(node, ast.Call) and (own := self.program.definition(node)):
             found = [self.last(self.returned(own), place)]
         elif name := name_of(node):
             found = [self.last(self.makers.get(name, []), place)]
@@ -81,8 +79,6 @@ class Flow:
                 found += self.before(names, place)
             if isinstance(node, ast.stmt) and (name := changed_name(node)):
                 found.append(self.last(self.makers.get(name, []), place))
-                found += self.before(self.program.around(node, "test"), place)
-                found += self.before(self.program.around(node, "iter"), place)
         return [each for each in found if each is not None]
 
     def is_known(self, place, known):
@@ -102,20 +98,14 @@ class Flow:
         node = self.node(self.origin(place))
         return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in RANDOM_FUNCTIONS
 
-    def is_size(self, place):
-        """Whether a step asks for a size: what a tensor holds plays no part in it."""
-        return asks_for_size(self.node(place))
-
     def written_through(self, made, place):
         """The last step after one that wrote on what it shows a part of, and before another; in a list, or []."""
         node = self.node(made) if made is not None else None
         if not isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
             return []
         names = {name_of(part) for part in ast.walk(node)}
-        writing = [
-            n for name in names for n in self.makers.get(name, []) if isinstance(self.program.nodes[n], ast.stmt)
-        ]
-        at = self.last(writing, place)
+        makers = [number for name in names for number in self.makers.get(name, [])]
+        at = self.last([number for number in makers if isinstance(self.program.nodes[number], ast.stmt)], place)
         return [at] if at is not None and at > made else []
 
     def behind(self, ends, right=()):
@@ -194,14 +184,6 @@ class Flow:
     def end(self):
         """The `return` that ran."""
         return self.program.statement_of(self.node(self.last(self.returned(self.program.tree), len(self.steps))))
-
-    def is_nested_end(self):
-        """Whether that stands in a loop or under a condition."""
-        return any(self.program.enclosing(self.end(), (ast.For, ast.While, ast.If)))
-
-    def makings(self, name):
-        """The steps that gave a name its value or changed that, in order."""
-        return sorted(place for number in self.makers.get(name, []) for place in self.places.get(number, []))
 
     def returned(self, within):
         """The numbers of the values that functions return."""
