@@ -73,13 +73,10 @@ def sizes_of(program, values):
 
 
 def judged_values(program, flow, known, numbers):
-    """(number, own values, right ones of the same form, whether its own are among them) of expressions, as they ran.
-
-    Values are tables, a row a turn. Left out are sizes, and what is compared: other numbers may decide in the same way.
-    """
+    """(number, own values, right ones of that form, whether its own are among them), a row a turn, of expressions."""
     for number in numbers:
         node, places = program.nodes[number], flow.places[number]
-        compared = any(program.enclosing(node, ast.Compare))
+        compared = any(program.enclosing(node, ast.Compare))  # other numbers may decide in the same way
         out = isinstance(node, ast.stmt) or compared or asks_for_size(node) or not any(map(name_of, ast.walk(node)))
         own = None if out else table_of([flow.steps[place][1] for place in places])
         if own is None:

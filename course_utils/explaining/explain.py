@@ -258,10 +258,7 @@ class Search:
         return {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
 
     def mendable(self, flow, known, call, is_right, numbers):
-        """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call would be right.
-
-        numbers: of the expressions that are tried.
-        """
+        """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call is right."""
         judged = candidates.judged_values(self.program, flow, known, numbers)
         tried = [(number, own, each) for number, own, right, is_known in judged if not is_known for each in right]
         fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried[:MOST_VALUES])
@@ -274,11 +271,7 @@ class Search:
 
     @functools.cached_property
     def block(self):
-        """(number of the expression that is told, steps behind it that may be wrong); None for no such expression.
-
-        Of mendable expressions, that with the fewest lines that are not proven to be right: the mistake is in one of
-        them. Without any, the lines behind the result.
-        """
+        """(the mendable expression with the fewest lines that may be wrong, or None for the result; their steps)."""
         found = {number: self.flow.behind(self.flow.places[number], self.right) for number in self.all_mendable}
         # no argument, and no size, is a mistake
         found = {k: at for k, at in found.items() if not name_of(self.program.nodes[k]) or self.lines_behind(at)}
@@ -306,10 +299,7 @@ class Search:
         return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
 
     def lines_behind(self, places, number=None):
-        """The lines that may be wrong of those that steps belong to, and that of the expression with a number.
-
-        Left out are lines that only ask for a size, loops over all there is, and names where they are only read.
-        """
+        """The lines that may be wrong of steps, sizes and loops over all there is aside, and that of an expression."""
         made = [each for each in map(self.flow.node, places) if not isinstance(each, (ast.Name, ast.Attribute))]
         statements = [each for each in map(self.program.statement_of, made) if not is_plain(each)]
         found = {part.lineno for each in statements for part in with_way_out(each)}
@@ -354,10 +344,7 @@ class Search:
         return self.trouble.changed and fix.kind != "changed in place", whole, added
 
     def is_proven(self, fix):
-        """Whether a fix that makes all calls right does so on the way of right answers, and with new inputs, too.
-
-        What comes after the first value that is wrong only makes up for it.
-        """
+        """Whether a fix that makes all calls right does so in a proven line, on a known way, with new inputs, too."""
         if not self.trouble.breaks_contract and (self.is_outside(fix) or not self.on_known_way(fix)):
             return False
         calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))

@@ -118,8 +118,7 @@ def when(turn, before):
 def look_at_value(line, code, part, when, seen, proven, by_hand):
     """Look at line 3, `e = torch.exp(scores)`. Here, it gives 3. What should it give?
 
-    part: of the code, or "". when: in which turn. seen: the value in words, or "". proven: whether another value would
-    make the result right. by_hand: whether a learner can compute it.
+    proven: whether another value would make the result right. by_hand: whether a learner can compute it.
     """
     where = f"`{part}` in line {line}" if part else place(line, code)
     given = f" {when}, it gives {seen}." if seen else ""
