@@ -64,6 +64,36 @@ EXCHANGED = """class MyCausalAttention(nn.Module):
         scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
         return self.dropout(torch.softmax(scores, dim=-1)) @ v
 """
+VIEW = """def my_rotate(x, positions, base):
+    out = x.clone()
+    freqs = base ** (-2 * torch.arange(x.shape[-1] // 2, dtype=torch.float64) / x.shape[-1])
+    angles = positions[:, None] * freqs
+    half = out.shape[-1] // 2
+    for t, angle in enumerate(angles):
+        cos = torch.cos(angle).to(x.dtype)
+        sin = torch.sin(angle).to(x.dtype)
+        first = out[..., t, :half]
+        second = out[..., t, half:]
+        out[..., t, :half] = first * cos - second * sin
+        out[..., t, half:] = second * cos + first * sin
+    return out
+"""
+BLOCK = """class MyBlock(nn.Module):
+    def __init__(self, d_model, num_heads, num_kv_heads, d_inner):
+        super().__init__()
+        frequencies = rotary_frequencies(d_model // num_heads, 100_000.0)
+        self.norm_1, self.norm_2 = nn.RMSNorm(d_model, eps=1e-5), nn.RMSNorm(d_model, eps=1e-5)
+        self.attention = Attention(d_model, num_heads, num_kv_heads, frequencies=frequencies)
+        self.gate = nn.Linear(d_model, d_inner, bias=False)
+        self.up = nn.Linear(d_model, d_inner, bias=False)
+        self.down = nn.Linear(d_inner, d_model, bias=False)
+
+    def forward(self, x):
+        output, _ = self.attention(self.norm_1(x))
+        x = x + output
+        h = self.norm_2(x)
+        return x + self.down(torch.nn.functional.silu(self.gate(h)) * self.up(h))
+"""
 ENDLESS = """def my_attention(queries, keys, values):
     k, rows = 0, []
     while k < len(queries) - 1:
@@ -135,6 +165,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         "What does `(weights @ values, values, keys)` give, and what do you need there?",
         "(weights @ values, keys, values)",
     ),
+    ("2.4", KEPT, "The mistake is in line 10", "When is this condition true", "Remove `if self.values is None:`"),
     (
         "4.1",
         "class MyDropout(nn.Module):\n    def __init__(self, p):\n        super().__init__()\n        self.p = p\n\n"
@@ -165,11 +196,11 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "line 3",
     ),
     ("10.1", JOINED + "    return top, total.sum(dim=0), mixed.sum(dim=0)\n", "line 3"),
-    ("10.3", NEXT_TILE, "Look at `largest - larger` in line 3. Here, it gives `[-inf, nan]`."),
+    ("10.3", NEXT_TILE, "Begin with `largest - larger` in line 3. Here, it gives `[-inf, nan]`."),
     (
         "6.4",
         "def my_shared(keys, num_heads):\n    return keys\n",
-        "Your result gets its shape in line 2, `return keys`. Which shape do you need?",
+        "Look at line 2, `return keys`.",
     ),
     (
         "7.4",
@@ -177,7 +208,6 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "    return scores.softmax(-1)\n",
         "Look at line 2",
     ),
-    ("2.4", KEPT, "line 11, `self.values = self.W_value(x)`"),
     (  # where another value would mend all, that is told, and the first turn in which it is wrong
         "6.4",
         "def my_shared(keys, num_heads):\n    heads = []\n    for head in range(num_heads):\n"
@@ -192,14 +222,59 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "        shares.append(torch.exp(scores[k]))\n    return torch.stack(shares) / sum(shares)\n",
         "Look at `torch.exp(scores[k])` in line 4. When `k` is 0, it gives `inf`. With the right value there",
     ),
-    (  # what no one value mends is asked about, and what it works with is named
+    (  # where no one value mends, the first wrong entry is told with the turn that wrote it
         "10.2",
         "def my_window_mask(num_new, num_tokens, window):\n    hidden = torch.ones(num_new, num_tokens) > 0\n"
         "    for row in range(num_new):\n        here = num_tokens - num_new + row\n"
         "        first = max(here - window, 0)\n        for key in range(first, here + 1):\n"
         "            hidden[row, key] = False\n    return hidden\n",
-        "Look at line 7, `hidden[row, key] = False`. What does it do here? Is that what you need?\n"
-        "Also check line 4, `here = num_tokens - num_new + row`, and line 5, `first = max(here - window, 0)`.",
+        "The mistake is in lines 2 to 7. The first wrong entry, [0, 2], is written in line 7."
+        " When `row` is 0 and `key` is 2, what should be written there?",
+    ),
+    (  # or kept what it had before
+        "10.5",
+        "def my_picked(scores, k):\n    T = scores.shape[0]\n    mask = torch.ones(T, T, dtype=torch.bool)\n"
+        "    for t in range(T):\n        candidates = list(range(t))\n        chosen = []\n"
+        "        while candidates and len(chosen) < k:\n"
+        "            best = max(candidates, key=lambda j: float(scores[t, j]))\n"
+        "            chosen.append(best)\n            candidates.remove(best)\n"
+        "        for j in chosen:\n            mask[t, j] = False\n    return mask\n",
+        "keeps its value from line 3: no later line writes it. Should one?",
+    ),
+    (  # what leaves right weights as they are, but changes these, is told with what goes into it
+        "3.2",
+        WEIGHTS + "    everything = torch.softmax(scores, dim=-1)\n    visible = torch.ones(T, T).tril()\n"
+        "    kept = everything * visible\n    return kept / kept.sum(dim=-1, keepdim=True)\n",
+        "Look at line 5, `kept = everything * visible`.",
+    ),
+    (  # a part of a table changes when that is written on
+        "9.1",
+        VIEW,
+        "and line 11, `out[..., t, :half] = first * cos - second * sin`.",
+    ),
+    (
+        "1.3",
+        LOOPS.replace("range(3)", "range(len(queries))").replace("    return", "        return"),
+        "Line 6, `return torch.stack(rows)`, ends the loop in its first turn.",
+    ),
+    (
+        "6.1",
+        "rows = []\n\ndef my_padding_mask(lengths, num_tokens):\n    for length in lengths.tolist():\n"
+        "        rows.append([[place >= length for place in range(num_tokens)]])\n    return torch.tensor(rows)\n",
+        "Something is kept from one call to the next. Look at line 5",
+    ),
+    (
+        "11.1",
+        BLOCK.replace("x + self.down", "self.down"),
+        "Your values are right until line 15, `return self.down(",
+    ),
+    (  # a function that is handed on is one of the lines
+        "11.4",
+        "def my_effect(model, ids, token, layer, head):\n    def edit(at, context):\n"
+        "        context = context.clone()\n        context[:, head] = 0\n        return context\n\n"
+        "    before = model(ids)[0][0, -1].log_softmax(dim=-1)[token]\n"
+        "    after = model(ids, edit=edit)[0][0, -1].log_softmax(dim=-1)[token]\n    return before - after\n",
+        "It depends on line 3, `context = context.clone()`, and line 4, `context[:, head] = 0`.",
     ),
     (  # of a loop that leaves a cell out, its bounds
         "6.1",

@@ -7,20 +7,15 @@ import torch
 
 from course_utils.explaining import fixes
 from course_utils.explaining.known_values import START_VALUES, is_mask
+from course_utils.explaining.locate import asks_for_size
 from course_utils.explaining.program import LOOP_LIMIT, Fix, name_of
 
 MOST_NUMBERS = 500  # of a right value that is tried
 
 
-def candidate_fixes(program, flow, places, line):
-    """Fixes to try, each once, nearest to the first unknown value first. line: where the answer stopped, or 0."""
+def candidate_fixes(program, flow, near):
+    """Fixes to try, each once. near: the numbers of the nodes to begin with."""
     values = {number: value for number, value, _ in reversed(flow.steps)}
-    near = [flow.steps[place][0] for place in places]
-    if line:
-        near = [k for k, node in enumerate(program.nodes) if isinstance(node, ast.expr) and node.lineno == line]
-    for place in places:
-        for operand in flow.operands(place):
-            near += flow.makers.get(name_of(program.nodes[flow.steps[operand][0]]) or "", [])
     near = list(
         dict.fromkeys(k for number in near for k in [*descendants(program, number), *ancestors(program, number)])
     )
@@ -77,16 +72,12 @@ def sizes_of(program, values):
     return list(dict.fromkeys(found))[:8]
 
 
-def value_fixes(program, flow, known, numbers):
-    """(Fix, (own values, right values)) that give an expression what right answers make, in each turn; as they ran.
-
-    Left out are names, sizes, and expressions whose values right answers make, too, in this shape and order.
-    """
+def judged_values(program, flow, known, numbers):
+    """(number, own values, right ones of that form, whether its own are among them), a row a turn, of expressions."""
     for number in numbers:
         node, places = program.nodes[number], flow.places[number]
-        refers = name_of(node) and not flow.is_renamed(node) or not any(map(name_of, ast.walk(node)))
         compared = any(program.enclosing(node, ast.Compare))  # other numbers may decide in the same way
-        out = isinstance(node, ast.stmt) or refers or compared or flow.is_size(places[0])
+        out = isinstance(node, ast.stmt) or compared or asks_for_size(node) or not any(map(name_of, ast.walk(node)))
         own = None if out else table_of([flow.steps[place][1] for place in places])
         if own is None:
             continue
@@ -94,10 +85,14 @@ def value_fixes(program, flow, known, numbers):
         again = any(len(flow.makers[name]) > 1 for name in flow.names_made_by(number))
         if starts and (again or own[0].numel() > 1):  # what is filled or added to is no mistake
             continue
-        right = [each for value in known.values for each in in_turns(value, own)]
-        if starts or not any(is_close(each, own) for each in right):
-            for each in right:
-                yield value_fix(flow, number, each), (own, each)
+        right = [each for value in known.values for each in in_turns(value, own) if not is_start(each)]
+        yield number, own, right, not starts and any(is_close(each, own) for each in right)
+
+
+def is_start(table):
+    """Whether a table holds one number that many begin with: as a right value it only makes up for something."""
+    first = table.flatten()[0]
+    return table.numel() > 1 and table.dtype != torch.bool and bool((table == first).all()) and first in START_VALUES
 
 
 def value_fix(flow, number, table):
@@ -118,14 +113,19 @@ def table_of(values):
 
 def in_turns(value, own):
     """[a right value as a table like this one, turn by turn], or []: a mask as numbers, where the answer's is."""
-    count = next((k for k in range(value.ndim + 1) if math.prod(value.shape[:k]) == len(own)), None)
-    if count is None or value.numel() > MOST_NUMBERS:
+    shape = tuple(value.shape)
+    count = next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == len(own)), None)
+    if (
+        count is None
+        or value.numel() > MOST_NUMBERS
+        or value.dtype != own.dtype
+        and not (is_mask(value) and is_mask(own))
+    ):
         return []
-    rows = value.reshape(len(own), *value.shape[count:])
-    rows = rows.to(own.dtype) if is_mask(value) and is_mask(own) else rows
-    alike = rows.ndim < 3 or all(1 in sizes or len({*sizes}) == 1 for sizes in zip(rows.shape, own.shape))
-    alike = alike if rows.ndim == own.ndim else len(own) == 1 < own.ndim
-    return [rows] if rows.dtype == own.dtype and alike else []
+    sizes = (len(own), *shape[count:])
+    alike = len(sizes) < 3 or all(1 in pair or len({*pair}) == 1 for pair in zip(sizes, own.shape))
+    alike = alike if len(sizes) == own.ndim else len(own) == 1 < own.ndim
+    return [value.reshape(sizes).to(own.dtype)] if alike else []
 
 
 def is_close(table, other):

@@ -7,7 +7,6 @@ counts as the cause only where it is proven (`is_proven`). Everything else is a 
 import ast
 import contextlib
 import functools
-import itertools
 import time
 from dataclasses import dataclass, replace
 
@@ -15,7 +14,15 @@ import torch
 
 from course_utils.explaining import candidates, examples, locate, sentences
 from course_utils.explaining.known_values import is_uninformative
-from course_utils.explaining.program import Fix, changed_name, changes_in_place, cuts_gradients, program_of, watched
+from course_utils.explaining.program import (
+    Fix,
+    changed_name,
+    changes_in_place,
+    cuts_gradients,
+    name_of,
+    program_of,
+    watched,
+)
 from course_utils.judging import contract, differences, errors, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.judge import (
@@ -213,11 +220,12 @@ class Search:
             self.call = replace(self.call, inputs=self.call.inputs[:1])
             self.asking, self.number = exercise.asking(self.call), 0
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
+        self.is_kept = False  # whether it is something from earlier calls that makes this one wrong
         self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
         if trouble.line and self.is_right(*runner.try_fixes([self.no_change], [self.asked])):  # it stops later
             self.asked = self.call
         self.flow = self.flow_of(self.asked)
-        self.places = locate.places_of(trouble, self.flow, self.known)
+        self.result = self.flow.result(trouble.part)  # the step that made it, or None
         # what is told are the values for the input that is shown
         self.shown = self.flow_of(small[0].calls[0]) if small else self.flow
 
@@ -233,16 +241,85 @@ class Search:
         """Whether what came back for the call is right."""
         return right_in(self.asking, self.number, data, self.asked.check_contract)
 
+    # --- what is proven to be right, or to be all that is wrong
+
+    @functools.cached_property
+    def right(self):
+        """The numbers of expressions whose values right answers make, in each turn."""
+        judged = candidates.judged_values(self.program, self.flow, self.known, self.flow.places)
+        found = {number for number, own, _, is_known in judged if is_known and not is_uninformative(own)}
+        return {each for each in found if not self.is_unpacked(each) and not name_of(self.program.nodes[each])}
+
+    @functools.cached_property
+    def all_mendable(self):
+        """What `mendable` finds among all expressions that also run in the call that is shown, but for the result."""
+        numbers = [each for each in self.flow.places if each in self.shown.places]
+        found = self.mendable(self.flow, self.known, self.asked, self.is_right, numbers)
+        return {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
+
+    def mendable(self, flow, known, call, is_right, numbers):
+        """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call is right."""
+        judged = candidates.judged_values(self.program, flow, known, numbers)
+        tried = [(number, own, each) for number, own, right, is_known in judged if not is_known for each in right]
+        fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried[:MOST_VALUES])
+        replies = self.runner.try_fixes([*fixes], [call]) if time.process_time() < self.end else []
+        found = {}
+        for (number, *turns), reply in zip(tried, replies):
+            if number not in found and is_right(reply):
+                found[number] = turns
+        return found
+
+    @functools.cached_property
+    def block(self):
+        """(the mendable expression with the fewest lines that may be wrong, or None for the result; their steps)."""
+        found = {number: self.flow.behind(self.flow.places[number], self.right) for number in self.all_mendable}
+        # no argument, and no size, is a mistake
+        found = {k: at for k, at in found.items() if not name_of(self.program.nodes[k]) or self.lines_behind(at)}
+        if not found:
+            return None, self.behind_result
+        best = min(found, key=lambda each: (len(self.lines_behind(found[each], each)), self.flow.places[each][-1]))
+        own, wanted = self.all_mendable[best]
+        # what leaves right values as they are, but changes the answer's own, may be the mistake as well
+        same = [
+            each
+            for each, turns in self.all_mendable.items()
+            if each in found and candidates.is_close(turns[1], wanted) and not candidates.is_close(turns[0], own)
+        ]
+        best = max([best, *same], key=lambda number: self.flow.places[number][-1])
+        return best, found[best]
+
+    @functools.cached_property
+    def behind_result(self):
+        """The steps behind the result that are not proven to be right."""
+        return [] if self.result is None else self.flow.behind([self.result], self.right)
+
+    def is_unpacked(self, number):
+        """Whether the value of an expression gets several names: they may be in the wrong order."""
+        statement = self.program.statement_of(self.program.nodes[number])
+        return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+
+    def lines_behind(self, places, number=None):
+        """The lines that may be wrong of steps, sizes and loops over all there is aside, and that of an expression."""
+        made = [each for each in map(self.flow.node, places) if not isinstance(each, (ast.Name, ast.Attribute))]
+        statements = [each for each in map(self.program.statement_of, made) if not is_plain(each)]
+        found = {part.lineno for each in statements for part in with_way_out(each)}
+        return sorted(found | ({self.program.nodes[number].lineno} if number else set()))
+
     # --- the cause
 
     def proven_cause(self):
         """The Fix that is proven to be the cause; None where there is none."""
         most = MOST_TRIED if isinstance(self.call, FunctionCall) else MOST_TRIED_LAYERS
         most //= 2 if self.asked.check_contract and most == MOST_TRIED_LAYERS else 1
-        tried = candidates.candidate_fixes(self.program, self.flow, self.places, self.trouble.line)[:most]
+        line, places = self.trouble.line, self.behind_result
+        near = [k for k, node in enumerate(self.program.nodes) if isinstance(node, ast.expr) and node.lineno == line]
+        places = self.flow.behind(self.flow.stopped(line)) if line else places
+        near += [self.flow.steps[each][0] for each in places]
+        tried = candidates.candidate_fixes(self.program, self.flow, near)[:most]
         attempts = zip([self.no_change, *tried], self.runner.try_fixes([self.no_change, *tried], [self.asked]))
         working = [fix for fix, found in attempts if self.is_right(found)]
-        if self.no_change in working:  # right once it is made anew, as with a name that was not defined
+        if self.no_change in working:  # right once it is made anew
+            self.is_kept = self.trouble.error != "NameError"  # changes know the usual names
             return None
         working.sort(key=self.preference)
         for fix in working[:MOST_RIGHT]:
@@ -267,8 +344,8 @@ class Search:
         return self.trouble.changed and fix.kind != "changed in place", whole, added
 
     def is_proven(self, fix):
-        """Whether a fix that makes all calls right does so on the way of right answers, and with new inputs, too."""
-        if not self.trouble.breaks_contract and (self.makes_up_for_another(fix) or not self.on_known_way(fix)):
+        """Whether a fix that makes all calls right does so in a proven line, on a known way, with new inputs, too."""
+        if not self.trouble.breaks_contract and (self.is_outside(fix) or not self.on_known_way(fix)):
             return False
         calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))
         calls += self.small[0].calls if self.small else []
@@ -277,23 +354,25 @@ class Search:
             not wrong_cases(self.exercise.asking(call), [0], [reply], False) for call, reply in zip(calls, found)
         )
 
+    def is_outside(self, fix):
+        """Whether a fix changes no line in which the mistake is proven to be."""
+        number, places = self.block
+        node = self.program.nodes[fix.number]
+        if number is None or isinstance(node, ast.FunctionDef):
+            return False
+        statements = [self.program.statement_of(node), *self.program.enclosing(node, ast.If)]
+        lines = self.lines_behind(places, number)
+        return not any(each.lineno in lines for each in statements)
+
     def on_known_way(self, fix):
         """Whether right answers make every value on the way to the result of the answer with a fix."""
         flow = self.flow_of(self.call, self.program.text_with(fix))
-        path = flow.path_to(flow.result())
+        end = flow.result()
+        path = [] if end is None else flow.behind([end])
         told = [
             place for place in path if not is_uninformative(flow.steps[place][1]) and not is_literal(flow.node(place))
         ]
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
-
-    def makes_up_for_another(self, fix):
-        """Whether a fix adds something, but not where the first value is made that would have to be another."""
-        node = self.program.nodes[fix.number]
-        adds = isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and ast.unparse(node) in fix.new
-        adds = adds and not self.trouble.line
-        right = [self.program.nodes[each] for each in self.mendable_parts()[:1]] if adds else []
-        right += map(self.flow.node, self.places) if self.trouble.first_input or not right else []
-        return adds and node.lineno not in [each.lineno for each in right]
 
     def cause_words(self, fix):
         """The sentence on the line of a proven cause, with a question."""
@@ -312,6 +391,9 @@ class Search:
     def place_words(self):
         """The sentences on where an answer goes wrong, with a question; "" where nothing can be told."""
         trouble = self.trouble
+        kept = self.program.outer_changes()
+        if kept or self.is_kept:
+            return sentences.kept(sorted((each.lineno, first_line(each)) for each in kept))
         if trouble.unplaced_parts:
             return look_at(self.program.assignments_to(trouble.unplaced_parts))
         if trouble.line:
@@ -329,19 +411,26 @@ class Search:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
             return look_at(self.program.state_assignments())
-        return self.value_words()
+        number, places = self.block
+        return self.words_on_mendable(number, places) if number is not None else self.words_on_block(places)
 
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
-        behind = [each for place in self.places for each in self.flow.operands_and_layer(place)]
-        behind = [*self.flow.stopped(self.trouble.line), *behind]
-        doubtful = self.flow.doubtful(behind, self.known)  # wrong sizes stop an answer more often than tensors
-        doubtful.sort(key=lambda place: type(self.flow.steps[place][1]) not in (int, list))
-        nodes = [*self.program.state_assignments(), *map(self.flow.node, [*self.places, *doubtful])]
-        lines = self.lines_of(nodes, self.trouble.line)
+        behind = self.flow.behind(self.flow.stopped(self.trouble.line), self.right)
         words = self.values_where_it_stopped()
         question = sentences.QUESTIONS_ON_ERRORS.get(self.trouble.error, sentences.ERROR_QUESTION)
-        return "\n".join([" ".join([*words, question]), *([sentences.also(lines)] if lines else [])])
+        return self.with_others(" ".join([*words, question]), behind, self.trouble.line)
+
+    def with_others(self, words, places, line):
+        """Some sentences on a line, and one on others that steps belong to; of many, those in its function."""
+        lines = [each for each in self.lines_behind(places) if each != line]
+        around = [
+            each
+            for each in self.program.nodes
+            if isinstance(each, ast.FunctionDef) and each.lineno <= line <= each.end_lineno
+        ]
+        lines = lines if len(lines) < 3 else [each for each in lines if each > around[0].lineno]
+        return "\n".join([words, *([sentences.depends_on(self.with_code(lines))] if lines else [])])
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -353,52 +442,9 @@ class Search:
         told = [(name, sentences.brief(value)) for name, value in values.items() if isinstance(value, wanted)]
         return [sentences.at_that_point(told[:MOST_NAMES])] if told else []
 
-    def value_words(self):
-        """The sentences on where the first wrong value came about."""
-        end = self.flow.result(self.trouble.part)
-        lines = [self.flow.node(each).lineno for each in self.places[:1]] if self.trouble.first_input else []
-        parts = self.mendable_parts()
-        if parts and not any(line < self.program.nodes[parts[0]].lineno for line in lines):
-            return self.words_on_mendable(parts[0], self.all_mendable[parts[0]])
-        if words := self.words_on_kind():
-            return words
-        first = next((each for each in [*self.places, end] if each is not None), None)
-        return "" if first is None else self.words_on(self.flow.steps[first][0], list(self.all_mendable))
-
-    @functools.cached_property
-    def all_mendable(self):
-        """What `mendable` finds among all expressions that also run in the call that is shown."""
-        numbers = [each for each in self.flow.places if each in self.shown.places]
-        return self.mendable(self.flow, self.known, self.asked, self.is_right, numbers)
-
-    def mendable_parts(self):
-        """The same, but for the result itself: the numbers of the expressions."""
-        end = self.flow.result(self.trouble.part)
-        return [each for each in self.all_mendable if end is None or each != self.flow.steps[end][0]]
-
-    def caller(self, number):
-        """The number of the one call of a function of the answer's own that returns this expression, or itself."""
-        calls = [node for node in self.program.nodes if isinstance(node, ast.Call) and self.program.definition(node)]
-        calls = [each for each in calls if number in self.flow.returned(self.program.definition(each))]
-        return self.program.numbers[id(calls[0])] if len(calls) == 1 else number
-
-    def mendable(self, flow, known, call, is_right, numbers):
-        """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call would be right.
-
-        The first to run comes first. numbers: of the expressions that are tried.
-        """
-        tried = list(itertools.islice(candidates.value_fixes(self.program, flow, known, numbers), MOST_VALUES))
-        replies = self.runner.try_fixes([fix for fix, _ in tried], [call]) if time.process_time() < self.end else []
-        found = {}
-        for (fix, turns), reply in zip(tried, replies):
-            if fix.number not in found and is_right(reply):
-                found[fix.number] = turns
-        return found
-
-    def words_on_mendable(self, number, turns):
-        """The sentences on an expression that would only have to give other values. turns: as `mendable` gives them."""
-        returned, number = self.program.nodes[number], self.caller(number)
-        place, line, call, is_right = None, self.program.nodes[number].lineno, self.asked, self.is_right
+    def words_on_mendable(self, number, places):
+        """The sentences on an expression that would only have to give other values, and on the lines that make it."""
+        place, turns, call, is_right = None, self.all_mendable[number], self.asked, self.is_right
         if self.small:
             exercise, known = self.small[0], self.small[0].values_on_the_way(0)
             call, is_right = exercise.calls[0], lambda reply: right_in(exercise, 0, reply, False)
@@ -406,13 +452,7 @@ class Search:
         if turns:
             several = turns[0].shape == turns[1].shape and len(turns[0]) > 1
             place = self.shown.places[number][self.first_needed(number, turns, call, is_right) if several else 0]
-        last = self.flow.places[number][-1]
-        function = next(self.program.enclosing(self.program.nodes[number], ast.FunctionDef))
-        before = [each for each in map(self.flow.node, self.places) if function.lineno < each.lineno < line]
-        behind = self.flow.doubtful(self.flow.operands(last), self.known)
-        behind = [self.flow.node(each) for each in behind if isinstance(self.flow.steps[each][1], torch.Tensor)]
-        others = [returned] if returned is not self.program.nodes[number] else before or behind[:1]
-        return self.words_on_value(number, place, True, others)
+        return self.with_others(self.words_on_value(number, place, True), places, self.program.nodes[number].lineno)
 
     def first_needed(self, number, turns, call, is_right):
         """The first turn without whose right value the result would still be wrong. turns: (own values, right ones)."""
@@ -421,51 +461,98 @@ class Search:
         replies = self.runner.try_fixes([candidates.value_fix(self.shown, number, each) for each in without], [call])
         return next((k for k, reply in zip(differing, replies) if not is_right(reply)), 0)
 
-    def words_on_value(self, number, place, proven, others):
+    def words_on_value(self, number, place, proven):
         """The sentences on the value of an expression. place: its step in the call that is shown, or None."""
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
         counters = self.shown.counters_at(place) if place is not None else {}
         turn = [(name, sentences.brief(value)) for name, value in counters.items()][:MOST_NAMES]
-        told = place is not None and (turn or len(self.shown.places[number]) == 1)
-        seen = self.value_in_words(self.shown.steps[place][1]) if told else ""
-        whole = isinstance(node, ast.Name) or node in (statement, getattr(statement, "value", None))
+        seen = self.value_in_words(self.shown.steps[place][1]) if place is not None else ""
+        when = sentences.when(turn, self.shown.places[number].index(place)) if seen else ""
+        whole = node in (statement, getattr(statement, "value", None))
         part = "" if whole else sentences.shortened(ast.unparse(node))
         given = self.shown_arguments()  # nobody computes by hand what a model gives, or what is not shown
         by_hand = seen and differences.shows_numbers(given) and not any(isinstance(each, dict) for each in given)
-        words = sentences.look_at_value(statement.lineno, first_line(statement), part, turn, seen, proven, by_hand)
-        return self.with_others(words, others, statement)
+        return sentences.look_at_value(statement.lineno, first_line(statement), part, when, seen, proven, by_hand)
 
-    def with_others(self, words, nodes, statement):
-        """Some sentences, and one on other lines to check."""
-        lines = self.lines_of(nodes, statement.lineno)
-        return "\n".join([words, *([sentences.also(lines)] if lines else [])])
-
-    def words_on_kind(self):
-        """The sentences on where the result got its shape, or its dtype; "" where both are right."""
-        end, wanted = self.shown.result(self.trouble.part), self.shown_result()
-        got = None if end is None else self.shown.steps[end][1]
-        if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor):
+    def words_on_block(self, places):
+        """The sentences on the lines behind the result that are not proven to be right, and on where to begin."""
+        if self.result is None:
             return ""
-        for name, quality in {"shape": lambda value: value.shape, "dtype": differences.kind_of}.items():
-            if quality(got) != quality(wanted):
-                place = self.shown.source_of(end, quality)
-                statement = self.program.statement_of(self.shown.node(place))
-                words = sentences.look_at_kind(statement.lineno, first_line(statement), name)
-                return self.with_others(words, self.sources(self.shown.steps[place][0], place), statement)
+        (end,) = self.with_code([self.flow.end().lineno])
+        nested = any(self.program.enclosing(self.flow.end(), (ast.For, ast.While, ast.If)))
+        if isinstance(self.program.parents[id(self.flow.end())], (ast.For, ast.While)):
+            return sentences.early_return(*end)
+        in_loops = any(any(self.program.enclosing(self.flow.node(each), (ast.For, ast.While))) for each in places)
+        if self.flow.steps[self.result][0] in self.right and not in_loops:
+            return sentences.so_far(*end)
+        lines = self.with_code(sorted({*self.lines_behind(places), *([end[0]] if nested else [])}))
+        question = sentences.BLOCK_QUESTION if len(lines) > 1 else sentences.LINE_QUESTION
+        begin = self.words_on_entry() or self.words_on_start(places) if len(lines) > 1 else ""
+        return f"{sentences.block(lines or [end])} {begin or question}"
+
+    def words_on_entry(self):
+        """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
+        end, wanted = self.shown.result(self.trouble.part), self.shown_result()
+        name = (
+            changed_name(self.shown.node(end))
+            if end is not None and isinstance(self.shown.node(end), ast.stmt)
+            else None
+        )
+        got = self.shown.steps[end][1] if name else None
+        if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor) or got.shape != wanted.shape:
+            return ""
+        wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
+        if not wrong or not wrong[0]:
+            return ""
+        entry = tuple(wrong[0])
+        makings = sorted(at for number in self.shown.makers[name] for at in self.shown.places.get(number, []))
+        tables = [(at, self.shown.steps[at][1]) for at in makings if at <= end]
+        tables = [(at, table) for at, table in tables if isinstance(table, torch.Tensor) and table.shape == got.shape]
+        changes = [
+            at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry].nan_to_num() != new[entry].nan_to_num()
+        ]
+        if not changes:
+            return sentences.not_written(list(entry), self.shown.node(tables[0][0]).lineno) if tables else ""
+        counters = self.shown.counters_at(changes[-1])
+        turn = [(each, sentences.brief(value)) for each, value in counters.items()][:MOST_NAMES]
+        return sentences.written(list(entry), self.shown.node(changes[-1]).lineno, sentences.when(turn, 0))
+
+    def words_on_start(self, places):
+        """The sentences on the first value, among these steps, that right answers do not make, if it fits."""
+        for place in sorted(places):
+            node, number = self.flow.node(place), self.flow.steps[place][0]
+            if isinstance(node, ast.stmt) or name_of(node) or not self.is_strange(self.flow, place, self.known):
+                continue
+            known = self.small[0].values_on_the_way(0) if self.small else self.known
+            found = (each for each in self.shown.places.get(number, []) if self.is_strange(self.shown, each, known))
+            at = next(found, None)
+            seen = at is not None and self.value_in_words(self.shown.steps[at][1])
+            return self.words_on_value(number, at, False) if seen else ""
         return ""
 
-    def words_on(self, number, ends):
-        """The sentences on a node whose value nobody who is right has, or on the result. ends: those that give it."""
-        shown, known = self.shown, self.small[0].values_on_the_way(0) if self.small else self.known
-        if number not in shown.places:  # the input that is shown goes another way
-            number = next((shown.steps[each][0] for each in locate.places_of(self.trouble, shown, known)), number)
-        steps = shown.places.get(number, [])
-        strange = (each for each in steps if not shown.is_known(each, known) and not shown.is_unfinished(each))
-        at = next(strange, steps[0] if len(steps) == 1 else None)
-        at = None if at == shown.result(self.trouble.part) else at  # it is told already
-        nodes = [self.program.nodes[each] for each in ends if each != number]
-        return self.words_on_value(number, at, False, [*nodes, *self.sources(number, at)])
+    def is_strange(self, flow, place, known):
+        """Whether the value of a step is infinite, or one that right answers do not make."""
+        value = flow.steps[place][1]
+        numbers = torch.as_tensor(value if isinstance(value, (float, torch.Tensor)) else 0).double()
+        if not (numbers < torch.inf).all():
+            return True
+        if is_uninformative(value) or flow.is_unfinished(place):
+            return False
+        in_loop = any(self.program.enclosing(flow.node(place), (ast.For, ast.While)))
+        return not known.contains_exact(value) or not in_loop and not flow.is_known(place, known)
+
+    def shown_result(self):
+        """What the result should be for the input that is shown."""
+        exercise, number = (self.small[0], 0) if self.small else (self.asking, self.number)
+        values = exercise.reference[number].values
+        several = self.trouble.part is not None and values and isinstance(values[0], list)
+        return values[0][self.trouble.part] if several else values[0] if values else None
+
+    def with_code(self, lines):
+        """(line, code) of the statements in these lines."""
+        statements = {node.lineno: node for node in reversed(self.program.statements(lambda node: True))}
+        return [(line, first_line(statements[line])) for line in lines if line in statements]
 
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""
@@ -480,32 +567,6 @@ class Search:
         call = self.small[0].calls[0] if self.small else self.call
         return call.arguments if isinstance(call, FunctionCall) else call.inputs[0]
 
-    def shown_result(self):
-        """What the result should be for the input that is shown."""
-        exercise, number = (self.small[0], 0) if self.small else (self.asking, self.number)
-        values = exercise.reference[number].values
-        several = self.trouble.part is not None and values and isinstance(values[0], list)
-        return values[0][self.trouble.part] if several else values[0] if values else None
-
-    def sources(self, number, place):
-        """The nodes behind a value, or behind the last one of a node, that may be wrong without being seen."""
-        flow = self.shown if number in self.shown.places else self.flow
-        place = flow.places[number][-1] if place is None else place
-        behind = flow.doubtful(flow.operands_and_layer(place), self.known)
-        return [flow.node(each) for each in [*flow.decisions(place), *behind]]
-
-    def lines_of(self, nodes, line):
-        """(line, code) of the statements of a few nodes, each once, and none in this line."""
-        found = {}
-        for node in nodes:
-            statement = self.program.statement_of(node)
-            if isinstance(node, (ast.Name, ast.Attribute)) and not isinstance(statement, ast.Assign):
-                continue  # no place: where it was made is
-            empty = isinstance(node, ast.List) and not node.elts
-            if statement.lineno != line and not empty:
-                found.setdefault(statement.lineno, first_line(statement))
-        return sorted(list(found.items())[:MOST_LINES])
-
 
 def right_in(exercise, number, data, check_contract):
     """Whether what came back for one call of an exercise is right."""
@@ -513,6 +574,20 @@ def right_in(exercise, number, data, check_contract):
         return bool(data) and not wrong_cases(exercise, [number], data, check_contract)
     except untrusted_replies.Unreadable:
         return False
+
+
+def with_way_out(statement):
+    """A statement, and the `break` or `continue` under it, if it is the condition for one."""
+    ways = statement.body[-1:] if isinstance(statement, ast.If) else []
+    return [statement, *(each for each in ways if isinstance(each, (ast.Break, ast.Continue)))]
+
+
+def is_plain(statement):
+    """Whether a statement only asks for sizes, or is a loop over all there is."""
+    if isinstance(statement, ast.For):
+        return not any(isinstance(part, (ast.Constant, ast.BinOp)) for part in ast.walk(statement.iter))
+    values = getattr(statement.value, "elts", [statement.value]) if isinstance(statement, ast.Assign) else []
+    return bool(values) and all(map(locate.asks_for_size, values))
 
 
 def is_literal(node):

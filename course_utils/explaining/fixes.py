@@ -62,7 +62,8 @@ def similar_names(number, values, names):
     """The names that hold the same kind of value as a node."""
 
     def kind(value):
-        return type(value), getattr(value, "dtype", None), getattr(value, "ndim", None)
+        entries = kind(value[0]) if isinstance(value, list) and value else None
+        return type(value), getattr(value, "dtype", None), getattr(value, "ndim", None), entries
 
     wanted = kind(values.get(number))
     return [name for name, reads in names.items() if not reads or any(kind(values.get(k)) == wanted for k in reads)]
@@ -218,13 +219,6 @@ def order_of_names_fixes(program):
                 yield Fix(number, f"{', '.join(names)} = {ast.unparse(node.value)}", "order of names")
 
 
-def attribute_fixes(node, program, sizes):
-    if node.attr in ("T", "mT", "data"):
-        yield f"({ast.unparse(node.value)})", "something too much"
-    if node.attr == "T":
-        yield f"({ast.unparse(node.value)}).transpose(-2, -1)", "wrong transpose"
-
-
 FIXES_BY_NODE = {
     ast.Constant: number_fixes,
     ast.BinOp: operation_fixes,
@@ -234,7 +228,6 @@ FIXES_BY_NODE = {
     ast.Subscript: index_fixes,
     ast.Tuple: sequence_fixes,
     ast.List: sequence_fixes,
-    ast.Attribute: attribute_fixes,
 }
 
 

@@ -124,6 +124,13 @@ class Program:
         parts = (part for method in methods for part in ast.walk(method) if isinstance(part, ast.Assign))
         return [part for part in parts if (name_of(part.targets[0]) or "").startswith("self.")]
 
+    def outer_changes(self):
+        """The statements that change what the cell defines outside its functions: it lives on from call to call."""
+        outer = [node for node in ast.parse(self.text).body if isinstance(node, ast.Assign)]
+        names = {name_of(target) for node in outer for target in node.targets}
+        names -= {part.id for part in self.nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+        return self.statements(lambda node: changed_name(node) in names - {None})
+
     def statement_of(self, node):
         """The statement that a node is part of; itself where it is one."""
         while not isinstance(node, ast.stmt):

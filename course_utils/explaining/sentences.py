@@ -110,28 +110,64 @@ def random(line, code):
     return f"{opening}: {place(line, code)}, draws at random. Should it do that here?"
 
 
-def look_at_value(line, code, part, turn, seen, proven, by_hand):
-    """Look at line 3, `e = torch.exp(scores)`. Here, it gives 3. Is that what you need?
+def when(turn, before):
+    """When `t` is 2, or In run 3, or Here. turn: of the loops, (name, words). before: how many runs came before."""
+    return f"When {named_values(turn)}" if turn else f"In run {before + 1}" if before else "Here"
 
-    part: of the code, or "". turn: of a loop, (name, words). seen: the value in words, or "". proven: whether another
-    value would make the result right. by_hand: whether a learner can compute it.
+
+def look_at_value(line, code, part, when, seen, proven, by_hand):
+    """Look at line 3, `e = torch.exp(scores)`. Here, it gives 3. What should it give?
+
+    proven: whether another value would make the result right. by_hand: whether a learner can compute it.
     """
     where = f"`{part}` in line {line}" if part else place(line, code)
-    given = f" {f'When {named_values(turn)}' if turn else 'Here'}, it gives {seen}." if seen else ""
-    given += " What does it do here?" if not seen and not proven else ""
+    given = f" {when}, it gives {seen}." if seen else ""
     if not proven:
-        return f"Look at {where}.{given} Is that what you need?"
+        return f"Begin with {where}.{given} Is that what you need?"
     return f"Look at {where}.{given} {PROVEN} {PROVEN_QUESTION if by_hand else PROVEN_QUESTION_ON_MORE}"
 
 
-def look_at_kind(line, code, what):
-    """Your result gets its shape in line 3, `w = e.sum(dim=0)`. Which shape do you need? what: or dtype."""
-    return f"Your result gets its {what} in {place(line, code)}. Which {what} do you need?"
+def depends_on(lines):
+    """It depends on line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
+    return f"It depends on {block_of(lines)}."
 
 
-def also(lines):
-    """Also check line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
-    return f"Also check {places(lines)}."
+def block(lines):
+    """The mistake is in lines 4 to 9. lines: (line, code)."""
+    return f"The mistake is in {block_of(lines)}." if len(lines) > 1 else f"Look at {places(lines)}."
+
+
+def so_far(line, code):
+    """Your values are right until line 9, `return total`. Which step is still missing, or which value did …"""
+    return f"Your values are right until {place(line, code)}. Which step is still missing, or which value did you mean?"
+
+
+def early_return(line, code):
+    """Line 9, `return total`, ends the loop in its first turn. Which turns are still needed?"""
+    words = place(line, code)
+    return f"{words[0].upper()}{words[1:]}, ends the loop in its first turn. Which turns are still needed?"
+
+
+def written(entry, line, when):
+    """The first wrong entry, [1, 0], is written in line 8. When `i` is 1, what should be written there?"""
+    asked = "What should be written there?" if when == "Here" else f"{when}, what should be written there?"
+    return f"The first wrong entry, {entry}, is written in line {line}. {asked}"
+
+
+def not_written(entry, line):
+    """The first wrong entry, [1, 0], keeps its value from line 3: no later line writes it. Which line should?"""
+    return f"The first wrong entry, {entry}, keeps its value from line {line}: no later line writes it. Should one?"
+
+
+def kept(lines):
+    """Something is kept from one call to the next. Look at line 7, `found.append(k)`. … lines: (line, code)."""
+    where = f" Look at {places(lines)}." if lines else ""
+    return f"Something is kept from one call to the next.{where} With which values should each call begin?"
+
+
+def block_of(lines):
+    """line 2, `mask = …`, and line 3, `…`; more than two of them as lines 4 to 9."""
+    return places(lines) if len(lines) < 3 else f"lines {lines[0][0]} to {lines[-1][0]}"
 
 
 def at_that_point(values):
@@ -166,7 +202,9 @@ def named_values(values):
 MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
 PROVEN = "With the right value there, your result would be right."
 PROVEN_QUESTION = "What should it give?"
-PROVEN_QUESTION_ON_MORE = "What goes into it, and what should come out?"
+PROVEN_QUESTION_ON_MORE = "What should it hold?"
+LINE_QUESTION = "What does it do here? Is that what you need?"
+BLOCK_QUESTION = "Go through them with this input: which value is the first that you did not expect?"
 WRITTEN_QUESTION = "What changes there, and who else still uses it?"
 ERROR_QUESTION = "What does this line need, and what does it get?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
