@@ -266,7 +266,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
     (
         "11.1",
         BLOCK.replace("x + self.down", "self.down"),
-        "Your values are right until line 15, `return self.down(",
+        "line 15, `return self.down(",
     ),
     (  # a function that is handed on is one of the lines
         "11.4",

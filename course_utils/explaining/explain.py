@@ -483,9 +483,8 @@ class Search:
         nested = any(self.program.enclosing(self.flow.end(), (ast.For, ast.While, ast.If)))
         if isinstance(self.program.parents[id(self.flow.end())], (ast.For, ast.While)):
             return sentences.early_return(*end)
-        in_loops = any(any(self.program.enclosing(self.flow.node(each), (ast.For, ast.While))) for each in places)
-        if self.flow.steps[self.result][0] in self.right and not in_loops:
-            return sentences.so_far(*end)
+        # what is returned may be right on the way, and only not what is asked for
+        nested = nested or self.flow.steps[self.result][0] in self.right
         lines = self.with_code(sorted({*self.lines_behind(places), *([end[0]] if nested else [])}))
         question = sentences.BLOCK_QUESTION if len(lines) > 1 else sentences.LINE_QUESTION
         begin = self.words_on_entry() or self.words_on_start(places) if len(lines) > 1 else ""

@@ -137,11 +137,6 @@ def block(lines):
     return f"The mistake is in {block_of(lines)}." if len(lines) > 1 else f"Look at {places(lines)}."
 
 
-def so_far(line, code):
-    """Your values are right until line 9, `return total`. Which step is still missing, or which value did …"""
-    return f"Your values are right until {place(line, code)}. Which step is still missing, or which value did you mean?"
-
-
 def early_return(line, code):
     """Line 9, `return total`, ends the loop in its first turn. Which turns are still needed?"""
     words = place(line, code)
