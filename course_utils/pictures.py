@@ -1,4 +1,4 @@
-"""The course's figures, all with one look: `show_weights`, `show_scores`, `show_dependencies`, `show_curves`.
+"""The course's figures, all with one look: `show_weights`, `show_dependencies`, `show_curves`.
 
 Each draws with matplotlib and displays a PNG that is the same in every run. They take tensors (on
 any device, with or without gradients), arrays or nested lists. In every map, row 0 is on top and a row is one query.
@@ -14,13 +14,13 @@ from IPython.display import display
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["show", "show_curves", "show_dependencies", "show_scores", "show_weights"]
+__all__ = ["show", "show_curves", "show_dependencies", "show_weights"]
 
 DOTS_PER_INCH = 100
 LARGEST_WITH_NUMBERS = 8  # tokens; larger maps have no room for numbers
 LARGEST_WEIGHT = 1e6  # dropout gives weights above 1, but never this large
 EVEN_CONTRAST = 0.179  # relative luminance (WCAG) on which black and white text are equally readable
-WEIGHTS_MAP, SCORES_MAP, DEPENDS_MAP = "viridis", "PuOr_r", "Blues"  # matplotlib's names
+WEIGHTS_MAP, DEPENDS_MAP = "viridis", "Blues"  # matplotlib's names
 HIDDEN, HATCH = "#e2e2e2", "#6b6b6b"  # masked cells are hatched: masked is not zero, and grey is a middle score
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, which colour-blind readers can distinguish
 STYLES, MARKS = ["-", "--", ":", "-."], "os^D"  # and distinguishable without any colour
@@ -44,26 +44,12 @@ def show_weights(
     Raises ValueError if shape and names do not fit, and for numbers that cannot be weights.
     """
     names, keys, heads, hidden = weight_maps(weights, tokens, masked, key_tokens)
-    figure, all_axes = draw_maps(heads, names, title, "attention weight", WEIGHTS_MAP, (0, 1), hidden, keys)
+    figure, all_axes = draw_maps(heads, names, title, "attention weight", WEIGHTS_MAP, hidden, keys)
     for axes, values in zip(all_axes, heads):
         sums = axes.secondary_yaxis("right")
         sums.set_yticks(range(len(names)), [f"{total:.2f}" for total in values.sum(axis=1)])
         sums.set_ylabel("sum of the row", rotation=270, labelpad=14)
         sums.tick_params(length=0)
-    show(figure)
-
-
-def show_scores(scores: ArrayLike, tokens: Sequence[str], *, title: str = "", masked: ArrayLike | None = None) -> None:
-    """Show attention scores as a map whose colours are symmetric around zero.
-
-    scores: shape (T, T), or (num_heads, T, T); minus infinity is drawn as masked. tokens, title, masked: as in
-    show_weights. Raises ValueError for other input.
-    """
-    names = numbered(tokens)
-    heads, infinite = score_panels(scores, names, names)
-    hidden = infinite | hidden_cells(masked, names, names)
-    reach = abs(heads[np.isfinite(heads)]).max(initial=0) or 1
-    figure, _ = draw_maps(heads, names, title, "score", SCORES_MAP, (-reach, reach), hidden, names)
     show(figure)
 
 
@@ -77,7 +63,7 @@ def show_dependencies(depends: ArrayLike, tokens: Sequence[str], *, title: str =
     maps = panels("depends", depends, names, names)
     check_room(len(maps), 1, "dependency matrix", "pass depends[0]")
     nothing = hidden_cells(None, names, names)
-    figure, (axes,) = draw_maps(maps, names, title, "", DEPENDS_MAP, (0, 1), nothing, names, texts=("·", "yes"))
+    figure, (axes,) = draw_maps(maps, names, title, "", DEPENDS_MAP, nothing, names, texts=("·", "yes"))
     axes.set(xlabel="input of", ylabel="output of")
     show(figure)
 
@@ -204,21 +190,20 @@ def draw_maps(
     title: str,
     unit: str,
     colours: str,
-    limits: tuple[float, float],
     hidden: Truths,
     keys: Sequence[str],
     texts: tuple[str, str] | None = None,
 ) -> tuple[Figure, NDArray[np.object_]]:
     """A figure with a map per panel on one colour scale, and its axes.
 
-    unit: what a colour stands for; without it there is no colour bar. limits: the numbers of the first and last colour.
-    hidden: a boolean array (T, S), True where a cell is hatched. texts: for cells of 0 and of 1, instead of numbers.
+    colours: from 0 to 1. unit: what a colour stands for; without it there is no colour bar. hidden: a boolean array
+    (T, S), True where a cell is hatched. texts: for cells of 0 and of 1, instead of numbers.
     """
     count = len(maps)
     figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     all_axes = figure.subplots(1, count, squeeze=False)[0]
     for head, (axes, values) in enumerate(zip(all_axes, maps)):
-        image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=limits[0], vmax=limits[1])
+        image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=0, vmax=1)
         axes.patch.set(facecolor=HIDDEN, edgecolor=HATCH, hatch="///")
         axes.set_xticks(range(len(keys)), keys, rotation=35, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)

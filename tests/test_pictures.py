@@ -11,7 +11,6 @@ TWO = (torch.eye(2), ["a", "b"])
 EXAMPLES = {  # what each of the functions takes
     "show_curves": lambda: pictures.show_curves({"line": [1, 2]}, x_label="x", y_label="y"),
     "show_dependencies": lambda: pictures.show_dependencies(*TWO),
-    "show_scores": lambda: pictures.show_scores(*TWO),
     "show_weights": lambda: pictures.show_weights(*TWO),
 }
 
@@ -41,7 +40,7 @@ def test_a_picture_is_the_same_bytes_again(name, shown):
 
 
 def test_tensors_with_gradients_are_drawn(shown):
-    pictures.show_scores(torch.ones(2, 2, requires_grad=True), ["a", "b"])
+    pictures.show_weights(torch.ones(2, 2, requires_grad=True), ["a", "b"])
     assert len(shown) == 1
 
 
@@ -51,11 +50,10 @@ def test_what_is_no_map_gets_a_sentence(shape):
         pictures.show_weights(torch.ones(shape), ["a", "b"])
 
 
-@pytest.mark.parametrize("show, limits", [(pictures.show_weights, (0, 1)), (pictures.show_scores, (-2, 2))])
-def test_maps_have_a_fixed_scale_and_row_0_on_top(show, limits, figures):
-    show([[0.5, 2.0], [0.5, 0.5]], ["a", "b"])  # dropout makes weights above 1
+def test_maps_have_a_fixed_scale_and_row_0_on_top(figures):
+    pictures.show_weights([[0.5, 2.0], [0.5, 0.5]], ["a", "b"])  # dropout makes weights above 1
     axes = figures[0].axes[0]
-    assert axes.images[0].get_clim() == limits
+    assert axes.images[0].get_clim() == (0, 1)
     assert axes.yaxis_inverted()
 
 
@@ -66,10 +64,9 @@ def texts(axes):
 
 def test_masked_is_not_zero(figures):
     pictures.show_weights([[1.0, 0.0], [1.0, 0.0]], ["a", "b"], masked=[[False, True], [False, False]])
-    pictures.show_scores([[1.0, -torch.inf], [1.0, 0.0]], ["a", "b"])
-    for figure in figures:
-        assert texts(figure.axes[0]) == ["1.00", "1.00", "0.00"]
-        assert figure.axes[0].images[0].get_array().mask.tolist() == [[False, True], [False, False]]
+    (axes,) = (figure.axes[0] for figure in figures)
+    assert texts(axes) == ["1.00", "1.00", "0.00"]
+    assert axes.images[0].get_array().mask.tolist() == [[False, True], [False, False]]
 
 
 @pytest.mark.parametrize(
@@ -93,10 +90,9 @@ def test_what_cannot_be_drawn_gets_a_sentence(draw, sentence):
 
 def test_the_axes_say_what_rows_and_columns_are(figures):
     pictures.show_weights(torch.eye(2), ["a", "b"])
-    pictures.show_scores(torch.full((2, 2), -torch.inf), ["a", "b"])
     pictures.show_dependencies(torch.eye(2), ["a", "b"])
     labels = [(figure.axes[0].get_ylabel(), figure.axes[0].get_xlabel()) for figure in figures]
-    assert labels == [("query (attends)", "key (attended to)")] * 2 + [("output of", "input of")]
+    assert labels == [("query (attends)", "key (attended to)"), ("output of", "input of")]
 
 
 def test_the_keys_of_another_sequence_have_names_of_their_own(figures):

@@ -220,7 +220,7 @@ def test_what_can_be_imported_leads_to_the_cell_that_builds_or_uses_it(site):
         "keep_mask_b": "chapter-99-keep-mask-b",
         "show_dropout": "chapter-4-dropout-live",
     }
-    assert "show_scores" not in found, "no chapter uses it"
+    assert "check_frequencies" not in found, "no chapter uses it"
 
 
 def test_the_ledger_page_has_every_value_and_links_every_cell(parts, site):

@@ -43,6 +43,7 @@ MERGE = Exercise(
         halves(normal(5, 4, seed=9) * 90, normal(5, 4, seed=10) * 90, d=3, seed=11),  # no exponential may overflow
         halves(hiding(normal(4, 3, seed=13), (1, ALL)), hiding(normal(4, 2, seed=14), (3, ALL)), d=6, seed=15),
         halves(normal(1, 3, seed=17), normal(1, 3, seed=18), d=4, seed=19),
+        halves(normal(2, 3, seed=21), normal(2, 3, seed=21).flip(-1), d=3, seed=22),  # equal largest scores
     ],
     gradient=False,
 )
