@@ -19,6 +19,7 @@ from course_tools.grading import (
 )
 from course_tools.grading.grading_process import Limits
 from course_tools.grading.last_run import LastRun, table_of_changes
+from course_tools.grading.own_folder import OWN_CHAPTER, has_own_exercises, own_folder
 from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.progress import Progress
 from course_tools.grading.reports import ReportStore, printable
@@ -28,7 +29,6 @@ from course_tools.grading.sandbox.protection import Protection, protection
 from course_tools.grading.submissions import submissions
 from course_utils import files
 
-OWN_FOLDER, OWN_CHAPTER = "exercises", 100  # of an instructor's own exercises, as in own_exercises
 MOST_NAMED = 5  # students in a sentence about many
 STUDENTS_MISSING = (
     "{} has grades for students with no submission here: {}. Put late submissions beside the others, replace the old "
@@ -50,7 +50,7 @@ def grade(options):
         return 0
     assignment = rules.read_assignment(options.submissions, options.chapters, partial(points_of_course, options))
     if own_files(options):
-        assignment = replace(assignment, chapters=[*assignment.chapters, OWN_CHAPTER])
+        assignment = replace(assignment, chapters=sorted({*assignment.chapters, OWN_CHAPTER}))
     exports, roster = wanted_exports(options), read_roster(options.submissions)
     if not options.dask:  # a cluster's workers each look for their own protection
         print(held := protection(options.unsandboxed), flush=True)
@@ -189,12 +189,11 @@ def points_of_course(options=None):
 
 def own_files(options):
     """The files of the instructor's own exercises, () where there are none."""
-    folder = options.submissions.absolute().parent / OWN_FOLDER
-    if not any(folder.glob("*.py")):
+    if not has_own_exercises(options.submissions):
         return ()
     from course_tools.grading import own_exercises  # here: it loads torch
 
-    return own_exercises.files_in(folder)
+    return own_exercises.files_in(own_folder(options.submissions))
 
 
 def own_exercises_of(options):
