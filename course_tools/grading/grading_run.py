@@ -50,7 +50,7 @@ def grade(options):
         return 0
     assignment = rules.read_assignment(options.submissions, options.chapters, partial(points_of_course, options))
     if own_files(options):
-        assignment = replace(assignment, chapters=sorted({*assignment.chapters, OWN_CHAPTER}))
+        assignment = replace(assignment, chapters=[*assignment.chapters, OWN_CHAPTER])
     exports, roster = wanted_exports(options), read_roster(options.submissions)
     if not options.dask:  # a cluster's workers each look for their own protection
         print(held := protection(options.unsandboxed), flush=True)
