@@ -7,8 +7,8 @@ import pytest
 from course_tools.grading import assignment as rules
 from course_tools.grading import grades_and_pages, gradescope_autograder, grading_run
 from course_tools.grading.class_summary import ClassSummary
-from course_tools.grading.grading_run import OWN_FOLDER
 from course_tools.grading.last_run import LastRun, table_of_changes
+from course_tools.grading.own_folder import OWN_FOLDER
 from course_tools.grading.platforms.gradescope import results_of
 from course_tools.grading.reports import REPORTS_FOLDER, GradedExercise, Report, ReportStore, Student
 from course_tools.grading.roster import ROSTER_FILE

@@ -85,6 +85,29 @@ def test_from_the_example_to_grades_without_a_change_of_the_clone(do, tmp_path):
     assert changes_of_clone() == before
 
 
+def test_own_exercises_alone_are_chapter_100(do, tmp_path):
+    downloads, out = tmp_path / "downloads", tmp_path / "grades"
+    downloads.mkdir()
+    assert "your own, in a folder exercises" in do(grade.main, downloads, "--out", out, "--chapters", 100)
+    folder = lay(tmp_path / "exercises", {"local.py": EXAMPLE.encode()})
+    do(command.main, "build", folder)
+    made, _ = handed_out(folder)
+    lay(downloads, {"right/own.ipynb": answered(made, OTHER_RIGHT), "wrong/own.ipynb": answered(made, WRONG)})
+    assert "100 stands for your own exercises" in do(grade.main, downloads, "--out", out, "--workers", 1)
+    said = do(grade.main, downloads, "--out", out, "--workers", 1, "--chapters", 100)
+    assert "2 of 2 submissions are graded" in said, said
+    assert (out / "totals.csv").read_text(encoding="utf-8-sig").splitlines()[1:] == [
+        "right,,2,2,,,feedback/right.html",
+        "wrong,,0,2,,,feedback/wrong.html",
+    ]
+    assert "2 points in 1 exercises" in do(grade.main, downloads, "--new-assignment", "--chapters", 100)
+    before = (out / "totals.csv").read_bytes()
+    do(grade.main, downloads, "--out", out, "--workers", 1)  # as assignment.toml says now
+    assert (out / "totals.csv").read_bytes() == before
+    archive = tmp_path / "autograder.zip"
+    assert "there are exercises in chapters" in do(grade.main, "--autograder", archive, "--chapters", 100)
+
+
 def graded_of(out, who):
     """{id: Result} of a student."""
     return {entry.result.id: entry.result for entry in ReportStore(out).get(Student(who, who)).graded}

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from course_tools import environment, repository
+from course_tools.grading.own_folder import OWN_CHAPTER, OWN_FOLDER, has_own_exercises
 from course_tools.grading.platforms import PLATFORMS
 
 MOST_QUESTIONS = 20  # that fit on a page
@@ -100,8 +101,11 @@ def problem_in_options(options):
         return "Name the chapters that count: --chapters 3."
     holding = (source for source in repository.sources() if "exercise-" in source.read_text(encoding="utf-8"))
     there = [int(source.name[:2]) for source in holding]  # without the notes, which hold nothing to grade
+    if options.submissions and not options.autograder and has_own_exercises(options.submissions):
+        there.append(OWN_CHAPTER)
     if options.chapters and not set(options.chapters) <= set(there):
-        return f"--chapters: there are exercises in chapters {', '.join(map(str, there))}."
+        own = f"; {OWN_CHAPTER} are your own, in a folder {OWN_FOLDER} beside the submissions"
+        return f"--chapters: there are exercises in chapters {', '.join(map(str, there))}{own}."
     if options.autograder:
         return None
     if not options.submissions:

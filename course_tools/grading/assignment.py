@@ -11,6 +11,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from course_tools.grading.own_folder import OWN_CHAPTER
 from course_tools.grading.platforms.gradebook import MOST_POINTS, normalized_name, parsed_number
 from course_tools.grading.reports import Grade, GradedExercise, printable
 
@@ -187,8 +188,10 @@ def read_assignment(downloads: Path, chapters, course):
         sys.exit(f"{path}: {problem}.")
     found = Assignment(**rules | {"chapters": rules.get("chapters") or chapters})
     if not found.chapters:
+        has_own = points_of_chapters([OWN_CHAPTER], course())
+        own = f"; {OWN_CHAPTER} stands for your own exercises" if has_own else ""
         sys.exit(
-            f"Name the chapters that count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it)."
+            f"Name the chapters that count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it){own}."
         )
     if chapters and set(chapters) != set(found.chapters):
         sys.exit(f"{path} and --chapters name different chapters: change one, or omit --chapters.")

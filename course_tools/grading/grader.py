@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, replace
 
 from course_tools.grading import notebook_reading, own_code, own_exercises, private_seed, similar_answers
+from course_tools.grading.own_folder import OWN_CHAPTER
 from course_tools.grading.reports import GradedExercise, Report, result_from_json
 from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.submitted_files import NOTEBOOK
@@ -331,7 +332,7 @@ def provided_texts():
 
 def provided_cells(chapter):
     """The code cells of an original chapter, without those to fill in."""
-    if chapter == own_exercises.CHAPTER:
+    if chapter == OWN_CHAPTER:
         return []
     return [cell for cell in handed_out(chapter).cells if not cell.exercise]
 

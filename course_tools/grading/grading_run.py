@@ -19,6 +19,7 @@ from course_tools.grading import (
 )
 from course_tools.grading.grading_process import Limits
 from course_tools.grading.last_run import LastRun, table_of_changes
+from course_tools.grading.own_folder import OWN_CHAPTER, has_own_exercises, own_folder
 from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.progress import Progress
 from course_tools.grading.reports import ReportStore, printable
@@ -28,7 +29,6 @@ from course_tools.grading.sandbox.protection import Protection, protection
 from course_tools.grading.submissions import submissions
 from course_utils import files
 
-OWN_FOLDER, OWN_CHAPTER = "exercises", 100  # of an instructor's own exercises, as in own_exercises
 MOST_NAMED = 5  # students named in a sentence about many
 STUDENTS_MISSING = (
     "{} has grades for students with no submission here: {}. Put late submissions beside the others, replace the old "
@@ -189,12 +189,11 @@ def points_of_course(options=None):
 
 def own_files(options):
     """The files of the instructor's own exercises, or ()."""
-    folder = options.submissions.absolute().parent / OWN_FOLDER
-    if not any(folder.glob("*.py")):
+    if not has_own_exercises(options.submissions):
         return ()
     from course_tools.grading import own_exercises  # here: it loads torch
 
-    return own_exercises.files_in(folder)
+    return own_exercises.files_in(own_folder(options.submissions))
 
 
 def own_exercises_of(options):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from course_tools.grading import private_seed
+from course_tools.grading.own_folder import OWN_CHAPTER
 from course_utils.exercises import EXERCISES
 from course_utils.exercises.exercise import Exercise
 from course_utils.explaining import program
@@ -18,7 +19,6 @@ from course_utils.judging import calls, differences
 from course_utils.judging.judge import judge
 from course_utils.judging.result import NOT_YET, RIGHT
 
-CHAPTER = 100  # of all of them: 100.1, 100.2 by the names of their files
 NEEDED = ("NAME", "POINTS", "HINTS", "CHECK", "RIGHT", "WRONG", "calls", "oracle")
 CHECKS = ("all", "first", "none")  # calls that the students' own notebook compares
 SEEDS = ("", "one", "two", "three")  # under which the tests try everything
@@ -87,7 +87,7 @@ def files_in(folder):
 @functools.cache
 def exercises_of(files):
     """{id: OwnExercise} of files (name, text). Raises Unusable."""
-    found = [exercise_of(f"{CHAPTER}.{number}", *file) for number, file in enumerate(files, start=1)]
+    found = [exercise_of(f"{OWN_CHAPTER}.{number}", *file) for number, file in enumerate(files, start=1)]
     names = [exercise.name for exercise in found]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise Unusable(f"two files ask for {repeated[0]}; use each NAME only once.")
