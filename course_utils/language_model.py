@@ -38,7 +38,7 @@ class Block(nn.Module):
         self, x: Tensor, cache: Cache | None = None, mask: Tensor | None = None,
         edit: Callable[[Tensor], Tensor] | None = None, record: list[Tensor] | None = None,
     ) -> tuple[Tensor, Cache]:
-        """The new x, and the cache. edit: takes and returns contexts, one a head."""
+        """The new x, and the cache. edit: takes and returns the contexts, one per head."""
         attention = self.attention
         queries, cache = attention.project(self.norm_1(x), cache)
         weights = attention.weights(queries, cache.keys, mask)  # (B, num_heads, T, S)

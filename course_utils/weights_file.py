@@ -13,7 +13,7 @@ __all__ = ["load_language_model", "load_tokenizer", "place_of", "put_in_halves"]
 
 
 def load_tokenizer(reader: GGUFReader) -> Tokenizer:
-    """What cuts text into the file's tokens."""
+    """The tokenizer that splits text into the file's tokens."""
     tokens = reader.fields["tokenizer.ggml.tokens"].contents()
     merges = reader.fields["tokenizer.ggml.merges"].contents()
     numbers = {token: number for number, token in enumerate(tokens)}
@@ -50,7 +50,7 @@ def load_language_model(reader: GGUFReader) -> LanguageModel:
 
 
 def put_in_halves(model: LanguageModel) -> None:
-    """Move pairs of neighbours to the same place of both halves, in all queries and keys."""
+    """Move neighbouring pairs to matching positions in the two halves, for all queries and keys."""
     for block in model.blocks:
         for layer in [block.attention.W_query, block.attention.W_key]:
             pairs = layer.weight.unflatten(0, (-1, block.attention.head_dim // 2, 2))

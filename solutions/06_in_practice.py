@@ -46,16 +46,16 @@ from course_utils.validation import (
     check_values,
 )
 
-# importing Timer would warn where there is CUDA's compiler and no GPU
+# importing Timer warns on machines that have the CUDA compiler but no GPU
 logging.getLogger("torch.utils.cpp_extension").setLevel("ERROR")
 from torch.utils.benchmark import Timer
 
 # %% [markdown]
 # ## Who asks, and who answers?
 #
-# So far one sequence did both: its queries met its own keys. That is **self-attention**. A translator needs more: every
-# German word that it writes should look at the English sentence. (The paper that gave attention this form was about
-# translation: Vaswani et al., 2017.)
+# So far, one sequence has done both: its queries have met its own keys. That is **self-attention**. A translator needs
+# more: every German word that it writes should look at the English sentence. (The paper that gave attention this form
+# was about translation: Vaswani et al., 2017.)
 #
 # Let us write some vectors by hand. Each word's vector points in the direction of its meaning, one of four.
 
@@ -81,9 +81,9 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# An article on BERT gives its layer this form: queries, keys, values and a mask are separate arguments. Ours has heads
-# as in chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate function does
-# the hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
+# We follow the form that an article on BERT gives its layer: queries, keys, values and a mask are separate arguments.
+# Ours has heads as in chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate
+# function does the hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
@@ -161,8 +161,8 @@ with torch.no_grad():
 print(layer(asking, answering, answering).detach())  # (3, 4), (5, 4), (5, 4) -> (3, 4)
 
 # %% [markdown]
-# It reads mostly "cat": 0.9317 in the first column. Two English words mean "the", so the last column holds twice as
-# much as that of "chase", 0.0341 against 0.0171. Which weights produce this?
+# It reads mostly "cat": 0.9317 in the first column. Two of the English words are "the", so the last column holds twice
+# as much as the "chase" column, 0.0341 against 0.0171. Which weights produce this?
 
 # %% name="cross-picture" shows="Map of attention weights with three rows, Katze, jagte and Maus, and five columns, the, cat, chased, the and mouse. Each row has one bright cell of 0.93, at cat, chased and mouse; all others hold 0.02. Every row sums to 1.00."
 pictures.show_weights(
@@ -263,8 +263,8 @@ print("same output:", torch.equal(before, after))
 # ### Exercise 6.1 · A padding mask from lengths
 # 1 point · ★☆☆ · 5 minutes
 #
-# Write a function that makes this mask from the lengths and the number of tokens after padding: `True` where a key is
-# padding, with shape $(B, 1, S)$. Padding comes at the end.
+# Write a function that makes this mask from the sentence lengths and the padded length: `True` where a key is padding,
+# with shape $(B, 1, S)$. Padding comes at the end.
 
 # %% name="exercise-6-1"
 def my_padding_mask(lengths, num_tokens):
@@ -308,7 +308,7 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
 # ways does. Which ways work at 2 words but not at 0?
 
 # %% name="padding-live"
-live.show_padding(4 * asking @ answering.T, german, english)  # 4 is 8, our longer queries, over √4
+live.show_padding(4 * asking @ answering.T, german, english)  # 4 = 8 / √4: queries 8 times as long, scores divided by √4
 
 # %% [markdown]
 # As long as one word is left, the three ways agree: the words get all of the weight. They differ at 0 words. Then
@@ -415,8 +415,8 @@ check("6.2", my_keep_mask)
 #
 # We do not even need a whole row: softmax divides by a sum, and a sum can be computed in pieces (chapter 10 does so). A
 # **kernel** is a function that a processor runs in a single call. A **fused** kernel combines several steps, here
-# scores, softmax and mixing. This one goes through the keys block by block and never stores the matrix. The best known
-# is FlashAttention (Dao et al., 2022). `F.scaled_dot_product_attention` uses such a kernel when it can.
+# scores, softmax and mixing. Fused attention kernels go through the keys block by block and never store the matrix. The
+# best known is FlashAttention (Dao et al., 2022). `F.scaled_dot_product_attention` uses such a kernel when it can.
 
 # %% [markdown]
 # ### The fused class
@@ -502,7 +502,7 @@ def kept_mib(layer, *inputs, **options):
         return tensor
 
     with saved_tensors_hooks(note, lambda tensor: tensor):
-        output = layer(*inputs, **options)  # all that is kept lives as long as this
+        output = layer(*inputs, **options)  # holds on to every kept tensor until we have counted
     own = {tensor.untyped_storage().data_ptr() for tensor in layer.state_dict().values()}
     return sum(size for address, size in kept.items() if address not in own) / 2**20
 
@@ -540,8 +540,8 @@ for name, way in ways.items():
 # %% [markdown]
 # The split class keeps 3.5 times as much, close to the factor of 4 for its weight matrices: at 2048 tokens these take
 # 64 MiB of its 74.0. Dropout adds two more matrices per head: 202.0. The fused class only doubles, to 10.0. But in
-# training with dropout it uses the slow kernel and is back at 202.0. PyTorch's class keeps 76.0, unless you decline its
-# weights.
+# training with dropout it uses the slow kernel and is back at 202.0. PyTorch's class keeps 76.0, unless you tell it not
+# to return the weights.
 
 # %% [markdown]
 # ### Time
@@ -718,7 +718,7 @@ class TinyModel(nn.Module):
 # %% name="generate"
 @torch.no_grad()
 def generate(model, numbers, count, cached, padding=None):
-    """The numbers (..., T) and count more, each with the largest score. padding: (..., T)."""
+    """The given numbers (..., T), followed by `count` more, each the one with the largest score. padding: (..., T)."""
     caches, new = (None, None), numbers
     for _ in range(count):
         if cached:
@@ -895,8 +895,8 @@ print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0
 # ### Exercise 6.4 · Share the keys
 # 1 point · ★☆☆ · 5 minutes
 #
-# Repeat the key heads so that neighbouring query heads share: with 2 groups and 6 heads, the first three get the first
-# group's keys and the last three the second's.
+# Repeat the key heads so that neighbouring query heads share a key head: with 2 groups and 6 heads, the first three get
+# the first group's keys and the last three the second's.
 
 # %% name="exercise-6-4"
 def my_shared(keys, num_heads):
@@ -918,8 +918,8 @@ check("6.4", my_shared)
 # %% [markdown]
 # ## When it goes wrong
 #
-# Some mistakes stop with a message. Most are silent: shapes fit, and training even works to some extent. So ask about
-# every layer you write or borrow:
+# Some mistakes raise an error. Most are silent: shapes fit, and training even works to some extent. So ask about every
+# layer you write or borrow:
 #
 # | question | if not, see these errors in the notes |
 # | --- | --- |
@@ -987,5 +987,5 @@ progress(6)
 # * Most errors are silent: row sums, the weight on the future, and the divisor reveal about half of those in the
 #   clinic.
 #
-# **Next.** So far nearly all matrices were random or written by hand. In [chapter 7](07_learning.ipynb) they are
-# trained. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** So far, nearly all the matrices have been random or written by hand. In [chapter 7](07_learning.ipynb) they
+# are trained. All chapters: [the course's contents](../README.md#chapters).

@@ -12,7 +12,7 @@
 # * train a model that is nothing but attention, and find the two heads that do its work;
 # * say how low a loss can fall, and recognise two ways in which a low loss misleads.
 #
-# **Time.** About 85 minutes, exercises included; all training together takes about twenty seconds. **You need**
+# **Time.** About 85 minutes, exercises included; all the training runs together take about twenty seconds. **You need**
 # chapters 1 to 5: the causal mask, dropout, and the class `MultiHeadAttention`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -42,10 +42,10 @@ from course_utils.checking import answer, check, hint, progress, quiz, solution
 from course_utils.training_bar import with_bar
 
 # %% [markdown]
-# So far nearly all matrices in this course were random or written by hand. Training makes a head look at something
-# *useful*. We shall train small models, and small matrices are fastest on one thread: waking a second one costs more
-# than it saves. One thread also makes results independent of how many cores your machine has. Everything stays on the
-# CPU, since a graphics card would mostly wait.
+# So far, nearly all the matrices in this course have been random or written by hand. Training makes a head look at
+# something *useful*. We shall train small models, and small matrices are fastest on one thread: waking a second one
+# costs more than it saves. One thread also makes results independent of how many cores your machine has. Everything
+# stays on the CPU, since a graphics card would mostly wait.
 
 # %% name="one-thread"
 torch.set_num_threads(1)
@@ -165,7 +165,7 @@ check("7.1", my_next_token_losses)
 
 # %% name="model"
 class AttentionOnly(nn.Module):
-    """Tokens (B, T) to scores for the next, (B, T, vocabulary). Layers add to their input."""
+    """Tokens (B, T) to scores for the next token, (B, T, vocabulary). Layers add to their input."""
 
     def __init__(
         self, vocabulary, context_length, num_layers=2, num_heads=1, dropout=0.0, width=64
@@ -669,8 +669,8 @@ pictures.show_weights(
 # %% [markdown]
 # ## A small data set, and dropout
 #
-# There is a second way to fall below the floor. So far each sequence was new. What if we have only 128, and show them
-# again and again? The mask is in place, and nothing leaks.
+# There is a second way to fall below the floor. So far, each sequence has been new. What if we have only 128, and show
+# them again and again? The mask is in place, and nothing leaks.
 
 # %% name="small-data"
 torch.manual_seed(3)
@@ -792,19 +792,19 @@ torch.manual_seed(123)
 starts = torch.randint(len(numbers) - context_length, (200, 16, 1))
 history = train(writer, numbers[starts + torch.arange(context_length + 1)])  # (200, 16, 33)
 print(f"loss at first {history[0].mean():.0f}")
-print("at last below 0.3:", bool(history[-20:].mean() < 0.3))
+print("at the end, below 0.3:", bool(history[-20:].mean() < 0.3))
 
 # %% name="after-training"
 torch.manual_seed(123)
 print(generate(writer, opening, 200))
 
 # %% [markdown]
-# The loss has fallen from 3 to below 0.3. The model has learned to break lines, to spell, and how the verses go, with
-# some mistakes. For its first 32 characters it still sees some of our opening; from then on it sees only what it has
-# written itself.
+# The loss has fallen from 3 to below 0.3. The model has learned, with some mistakes, to break lines, to spell and to
+# put the verses together. For its first 32 characters it still sees some of our opening; from then on it sees only what
+# it has written itself.
 #
 # But by now we know what to ask about such a loss. Has the model learned a rule, or memorised the text? Here is a
-# sentence made of the rhyme's own words that the rhyme does not contain.
+# sentence that is not in the rhyme but uses only words from it.
 
 # %% name="another-sentence"
 @torch.no_grad()

@@ -289,8 +289,8 @@ print(f"bank {F.cosine_similarity(cat, bank, dim=0):.3f}")
 # %% [markdown]
 # ### Several sentences at once
 #
-# A batch needs sentences of equal length, so the tokenizer pads with `[PAD]`. It also says what is padding. We have to
-# invert its mask: for the tokenizer 1 means keep, for `CrossAttention` `True` means hide.
+# A batch needs sentences of equal length, so the tokenizer pads with `[PAD]`. It also says which tokens are padding. We
+# have to invert its mask: for the tokenizer 1 means keep, for `CrossAttention` `True` means hide.
 
 # %% name="padding"
 tokenizer.enable_padding()
@@ -717,7 +717,8 @@ def moved(sentence, layer, head, *instead):
     return (after - before).norm() / before.norm()
 
 # %% [markdown]
-# We remove the noun head, then three heads of layer 4 that give `[CLS]` more attention or less. What would you expect?
+# We remove the noun head, then three heads of layer 4 that give `[CLS]` different amounts of attention. What would you
+# expect?
 
 # %% name="remove-heads"
 for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
@@ -754,9 +755,9 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
 # by means, head 2 moves "it" less in the first, 0.0470 against 0.0542, and more in most others. So which head matters
 # more depends on the sentence and the replacement: there is no single answer.
 #
-# The noun head is clearer. Replaced by zeros, it moves "it" most of the three in every sentence. But replaced by its
-# mean, 0.4534 becomes 0.0567. So what matters is mainly what it adds to *every* token, as the map showed: the same two
-# columns in all rows.
+# The noun head is clearer. Of the three, it is the head whose replacement by zeros moves "it" the most, in every
+# sentence. But when the head is replaced by its mean, the shift falls from 0.4534 to 0.0567. So what matters is mainly
+# what it adds to *every* token, as the map showed: the same two columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
@@ -795,7 +796,7 @@ progress(8)
 # %% [markdown]
 # ## What to take with you
 #
-# What attention weights say, and what not:
+# Here is what attention weights say, and what they do not:
 #
 # * They say **where a head took its mix from**. That is exact: it is how the head computes. Layer 0, head 2 reads the
 #   token before, for every sentence we tried.

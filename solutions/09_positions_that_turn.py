@@ -318,7 +318,7 @@ print(f"halves {score(7, 3):.4f}, interleaved {score(7, 3, rotate_interleaved):.
 answer("Q9.3", "a")
 
 # %% [markdown]
-# That is the first silent slip, **layouts mixed**. The fix is simple: reorder the numbers of queries *and* keys, so
+# That is the first silent slip, **mixed layouts**. The fix is simple: reorder the numbers of queries *and* keys, so
 # that the first numbers of all pairs come before the second.
 
 # %% name="permuted"
@@ -376,8 +376,8 @@ for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zer
     print(f"{name:5}", *(f"{each.item():8.4f}" for each in turned))
 
 # %% [markdown]
-# With nothing turned, the score is the same at every distance. Such layers have **no position encoding** (NoPE);
-# SmolLM3 and Llama 4 have one in every four. By themselves they see order only through the causal mask.
+# With nothing turned, the score is the same at every distance. Such layers have **no position encoding** (NoPE); in
+# SmolLM3 and Llama 4, every fourth layer is of this kind. By themselves they see order only through the causal mask.
 
 # %% [markdown]
 # ## Longer texts
@@ -789,11 +789,11 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
     print(f"{family:10} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]
-# One class matches ten families on texts of 11 tokens; for SmolLM3, a layer without positions. (At distant positions
-# they differ, since we compute angles in 64 bits and the library in 32: around position 100,000 scores differ by up to
-# several thousandths.) Their files differ in other ways too: GPT-2 stores its matrices transposed, with queries, keys
-# and values in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each takes one line of loading code.
-# Forgetting to transpose or to add 1 is a silent error. DeepSeek comes in chapter 10. Some others' weights are
+# One class matches ten families on texts of 11 tokens. (For SmolLM3 we compared a layer without positions.) (At distant
+# positions they differ, since we compute angles in 64 bits and the library in 32: around position 100,000 scores differ
+# by up to several thousandths.) Their files differ in other ways too: GPT-2 stores its matrices transposed, with
+# queries, keys and values in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each takes one line of loading
+# code. Forgetting to transpose or to add 1 is a silent error. DeepSeek comes in chapter 10. Some others' weights are
 # rejected: OLMo-2 normalises before the heads are split, and Cohere, where it normalises, uses LayerNorm.
 #
 # Does this comparison also show slips? We reorder the pairs of Llama's queries and keys, as in a file converted once

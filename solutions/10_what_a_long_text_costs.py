@@ -59,7 +59,7 @@ answer("M10.1", "4")
 answer("M10.2", "the largest score")
 
 # %% [markdown]
-# **From memory 10.3.** While text is generated token by token, what is kept of each earlier token besides its key?
+# **From memory 10.3.** While text is generated token by token, what is stored for each earlier token besides its key?
 
 # %% name="memory-10-3"
 answer("M10.3", "its value")
@@ -227,9 +227,9 @@ live.show_tiles(table, values, words, size=2)
 # %% [markdown]
 # ## What that saves, and what it costs
 #
-# A forward pass now needs only matrices of shape (T, size). What about training? For the derivatives PyTorch keeps what
-# each step computes, thus every tile. Instead, we can keep only queries, keys and values, and *recompute* the rest when
-# derivatives are needed. In PyTorch this takes a function with its own backward pass.
+# A forward pass now needs only matrices of shape (T, size). What about training? For the derivatives PyTorch keeps
+# whatever each step computes, that is, every tile. Instead, we can keep only queries, keys and values, and *recompute*
+# the rest when derivatives are needed. In PyTorch this takes a function with its own backward pass.
 
 # %% name="again"
 class Again(torch.autograd.Function):
@@ -268,7 +268,7 @@ def kept_mib(attend, *inputs):
         return tensor
 
     with saved_tensors_hooks(note, lambda tensor: tensor):
-        output = attend(*inputs)  # while this exists, so does all that is kept
+        output = attend(*inputs)  # keeps every kept tensor alive until we have counted
     return sum(kept.values()) / 2**20
 
 
@@ -496,8 +496,8 @@ hide_keys(plain)
 # something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some queries need it.
 #
 # So a model given a window after training loses its sink once the text outgrows the window. If the first few tokens
-# stay visible beside the newest, it can go on writing (Xiao et al., 2023). Or train a sink that is not a token: a
-# number for each head that joins softmax's total but has no value, as in gpt-oss.
+# stay visible along with the newest, the model can go on writing (Xiao et al., 2023). Or train a sink that is not a
+# token: a number for each head that joins softmax's total but has no value, as in gpt-oss.
 
 # %% [markdown]
 # ## A gate instead of a sink
@@ -613,9 +613,9 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 
 # %% [markdown]
 # The matrices are said to be **absorbed**. Compared with cached keys, this costs arithmetic: a score is now a sum of 12
-# products instead of 8, in DeepSeek-V3 of 512 instead of 128, plus 64 for the position in either case. Whatever comes
-# between query and key must allow the move. Chapter 9's rotation does not, so those 64 numbers carry the position
-# separately, $512{+}64$ in all.
+# products instead of 8, in DeepSeek-V3 of 512 instead of 128, plus 64 for the position in either case. This reordering
+# works only if nothing between query and key prevents it. Chapter 9's rotation does not, so those 64 numbers carry the
+# position separately, $512{+}64$ in all.
 
 # %% [markdown]
 # ## Look at only a few keys
@@ -653,8 +653,8 @@ check("10.5", my_picked)
 # the first rows see fewer than $k$ keys and so pick some that lie ahead. Without ties, a threshold would suffice.
 
 # %% [markdown]
-# An indexer must learn to rank keys as attention weights them. Ours has keys of 8 numbers, layer 1 of our model has 64.
-# It learns from that layer's weights; the model stays unchanged.
+# An indexer must learn to rank keys as attention weights them. Ours has keys of 8 numbers; the keys in layer 1 of our
+# model have 64. It learns from that layer's weights; the model stays unchanged.
 
 # %% name="indexer"
 future = torch.ones(19, 19).triu(diagonal=1).bool()
@@ -702,9 +702,9 @@ pictures.show_curves(
 # still scores all keys, in $T^2$ products of 8 numbers; of attention's products, $T \cdot k$ remain.
 
 # %% [markdown]
-# Does this match V3.2? We compare the library's own layer, with random parameters as in chapter 9, with our
-# `LatentAttention`, which has no indexer but takes a mask. The library's indexer has three small heads, weighted by
-# each token, and picks 4 keys.
+# Does this match V3.2? We compare our `LatentAttention` with the library's own layer, again with random parameters.
+# Ours which has no indexer but takes a mask. The library's indexer has three small heads, weighted by each token, and
+# picks 4 keys.
 
 # %% name="deepseek"
 theirs = families.load("DeepSeek-V3.2")
@@ -751,7 +751,8 @@ print("same:", torch.allclose(weights @ values, state @ query / (normaliser @ qu
 # on, so do we.
 #
 # The **delta rule** (Schlag et al., 2021) writes only what is new: before it writes a value, it asks the state what it
-# would answer, then writes the difference (times a learned rate; ours is 1). One function does both:
+# would answer, then writes the difference (times a learned rate; ours is 1). One function handles both linear attention
+# and the delta rule:
 
 # %% name="state"
 def written(keys, values, delta):
@@ -808,8 +809,8 @@ pictures.show_curves(
 # values, each written once, it loses a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything but also keeps everything: 65,536 numbers for 512 keys,
-# where the state has 4,096. No method here keeps little of a long text without losing any. Many of today's models mix
-# methods: a few layers cache all tokens, the others use a window or a state.
+# where the state has 4,096. Every method here that stores little also loses some of a long text. Many of today's models
+# mix methods: a few layers cache all tokens, the others use a window or a state.
 
 # %% [markdown]
 # **Question 10.3.** A model with a state of 64 x 64 reads a book. Which of these can it not do?

@@ -114,7 +114,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 
 def load_tokenizer(reader):
-    """What cuts text into the file's tokens."""
+    """The tokenizer that splits text into the file's tokens."""
     tokens = reader.fields["tokenizer.ggml.tokens"].contents()
     merges = reader.fields["tokenizer.ggml.merges"].contents()
     numbers = {token: number for number, token in enumerate(tokens)}
@@ -167,8 +167,8 @@ print(names_of(ids_of("Mary gave tokenization a drink")))
 # Write the block for a whole text, without a cache. Its parts: `norm_1` and `norm_2` are `nn.RMSNorm(d_model,
 # eps=1e-5)`; `attention` is an `Attention` with these numbers of heads and the file's rotary positions,
 # `frequencies=rotary_frequencies(d_model // num_heads, 100_000.0)` (it returns its output *and* a cache); `gate` and
-# `up` are linear layers from `d_model` to `d_inner`, `down` leads back; none has a bias. `F.silu` is the gate's
-# function.
+# `up` are linear layers from `d_model` to `d_inner`, and `down` maps back to `d_model`; none has a bias. `F.silu` is
+# the gate's function.
 
 # %% name="exercise-11-1"
 class MyBlock(nn.Module):
@@ -205,8 +205,9 @@ check("11.1", MyBlock)
 # `gate` and `up`, every shape is still right; only the numbers are wrong.
 
 # %% [markdown]
-# Here is the block that we shall use. It computes the same, but calls the steps of chapter 9's `Attention`, so that we
-# can look inside: `record` collects the weights, and `edit` may change the heads' outputs before they are merged.
+# Here is the block that we shall use. It computes the same result, but calls the steps of chapter 9's `Attention`, so
+# that we can look inside: `record` collects the weights, and `edit` may change the heads' outputs before they are
+# merged.
 
 # %% name="block-class"
 class Block(nn.Module):
@@ -223,7 +224,7 @@ class Block(nn.Module):
         self.down = nn.Linear(d_inner, d_model, bias=False)
 
     def forward(self, x, cache=None, mask=None, edit=None, record=None):
-        """The new x, and the cache. edit: takes and returns contexts, one a head."""
+        """The new x, and the cache. edit: takes and returns the contexts, one per head."""
         attention = self.attention
         queries, cache = attention.project(self.norm_1(x), cache)
         weights = attention.weights(queries, cache.keys, mask)  # (B, num_heads, T, S)
@@ -371,7 +372,7 @@ answer("Q11.1", "b")
 
 # %% name="put-in-halves"
 def put_in_halves(model):
-    """Move pairs of neighbours to the same place of both halves, in all queries and keys."""
+    """Move neighbouring pairs to matching positions in the two halves, for all queries and keys."""
     for block in model.blocks:
         for layer in [block.attention.W_query, block.attention.W_key]:
             pairs = layer.weight.unflatten(0, (-1, block.attention.head_dim // 2, 2))
@@ -425,7 +426,7 @@ check("11.2", my_continued)
 
 # %% name="speak"
 def speak(text, count):
-    """Print a text and the `count` tokens that follow, each as soon as it is there."""
+    """Print a text and the `count` tokens that follow, each as soon as it is generated."""
     print(text, end="")
     new, caches = ids_of(text), None
     for _ in range(count):
@@ -476,7 +477,7 @@ for layer in [0, 5, 10, 15, 20, 25, 29]:
 
 # %% name="exercise-11-3"
 def my_windowed_loss(model, ids, window, sinks):
-    """The mean cross-entropy of ids (1, T) with a window and so many sinks: a tensor ()."""
+    """The mean cross-entropy of ids (1, T) with this window and this number of sinks: a tensor ()."""
     ### BEGIN SOLUTION
     places = torch.arange(ids.shape[1])
     age = places[:, None] - places  # (T, T)
@@ -535,19 +536,19 @@ pictures.show_curves(
 
 # %% [markdown]
 # Keeping one token recovers most of what a window costs. With a window of 64 the loss rises from 3.421 to 4.092; if
-# "The" is also kept, it is 3.561, and four fifths of the rise are gone. Would any old token do? The control keeps the
-# sixth, " eleven": 4.087. What matters is the sink, where idle heads leave their attention.
+# "The" is also kept, it is 3.561, and four fifths of the rise are gone. Would keeping any early token do as well? The
+# control keeps the sixth, " eleven": 4.087. What matters is the sink, where idle heads leave their attention.
 
 # %% [markdown]
 # ## Heads that copy
 #
-# In chapter 7 we watched two heads form that copy: one looks at the previous token; a later one finds the earlier copy
+# In chapter 7 we watched two copying heads develop: one looks at the previous token; a later one finds the earlier copy
 # of the current token and looks at what came after it. To find such heads here, we need a text that only copying can
 # predict: 20 random tokens, twice.
 
 # %% name="random-twice"
 def random_twice(count, seed):
-    """Texts of 20 random tokens that come a second time: (count, 40)."""
+    """Texts of 20 random tokens, repeated once: (count, 40)."""
     generator = torch.Generator().manual_seed(seed)
     half = torch.randint(1000, 40000, (count, 20), generator=generator)
     return torch.cat([half, half], dim=1)
@@ -620,9 +621,9 @@ for name, heads in tried.items():
 # ### Exercise 11.4 · What a head is worth
 # 2 points · ★★☆ · 10 minutes
 #
-# By how much does the log-probability of `token` coming next after a text fall when one head outputs zeros at every
-# token? Write the edit yourself: it takes a layer and its contexts, (1, num_heads, T, head_dim), and returns contexts.
-# A result below 0 means that the head worked against the token.
+# When one head outputs zeros at every token, by how much does the log-probability of `token` as the next token fall?
+# Write the edit yourself: it takes a layer and its contexts, (1, num_heads, T, head_dim), and returns contexts. A
+# result below 0 means that the head worked against the token.
 
 # %% name="exercise-11-4"
 def my_effect(model, ids, token, layer, head):
@@ -660,8 +661,8 @@ for giver in ["John", "Mary"]:
     print(f"{giver} gave:", most_likely(sentence.format(giver), 2))
 
 # %% [markdown]
-# When John gives, the drink goes to Mary; when Mary gives, to John. To complete this, a model must know which name came
-# twice. (Wang et al., 2022, analysed the same task in GPT-2.) Which heads does ours need?
+# When John gives, the drink goes to Mary; when Mary gives, to John. To complete this, a model must know which name
+# occurred twice. (Wang et al., 2022, analysed the same task in GPT-2.) Which heads does ours need?
 #
 # **Question 11.3.** One head matters more than any other for preferring "Mary" to "John". At the last token, "to", what
 # does it look at?
@@ -676,7 +677,7 @@ answer("Q11.3", "b")
 # %% [markdown]
 # This time we start without weights: we remove each of the 270 heads in turn, in eight such sentences. Below the head's
 # layer nothing changes, so we compute `x` there only once. Nine copies of it make one batch, with head 0 changed in the
-# first copy, head 1 in the second.
+# first copy, head 1 in the second, and so on.
 
 # %% name="each-changed"
 def each_changed(ids, tokens, change):
@@ -784,9 +785,9 @@ examples = ["Mary saw John, and John saw", "My cat likes my dog, and my dog like
 live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, head=3)
 
 # %% [markdown]
-# 23.3 does the same in both. In the first it looks at the second "John"; without it, "John" comes a third time. In the
-# other it looks at the second "dog"; without it, "dog" becomes likelier, but the next word is still "cat". Other heads
-# also affect these words.
+# 23.3 does the same in both. In the first it looks at the second "John"; without it, the model writes "John" a third
+# time. In the other it looks at the second "dog"; without it, "dog" becomes likelier, but the next word is still "cat".
+# Other heads also affect these words.
 
 # %% [markdown]
 # ## Your own head
@@ -805,8 +806,9 @@ for name, heads in {"found": [(layer, head)], "control": [(layer, (head + 1) % 9
     print(f"without {layer}.{heads[0][1]}, {name:8}: loss {whole:.3f} -> {story_loss:.3f}")
 
 # %% [markdown]
-# In 11.6, tokens look at themselves more than in any other head. Yet without it the story's loss rises less than
-# without its neighbour, chosen without regard to habit. So a strong habit does not mean that a head is needed.
+# In 11.6, tokens look at themselves more than in any other head. Yet removing it raises the story's loss less than
+# removing the head next to it, which we chose without regard to habit. So a strong habit does not mean that a head is
+# needed.
 
 # %% [markdown]
 # ## Guess, then check
@@ -819,9 +821,9 @@ for name, heads in {"found": [(layer, head)], "control": [(layer, (head + 1) % 9
 # ### Exercise 11.5 · Accept guesses
 # 2 points · ★☆☆ · 5 minutes
 #
-# A model has read its newest token and n guesses after it in one pass. Row 0 of `scores` predicts the token in the
-# first guess's place, the last row that after all guesses. Return the guesses *before* the first wrong one, then the
-# model's own greedy token for the next place: between 1 and n + 1 tokens.
+# A model has read its newest token and n guesses after it in one pass. Row 0 of `scores` predicts the token at the
+# first guess's position; the last row predicts the token after all the guesses. Return the guesses *before* the first
+# wrong one, then the model's own greedy token for the next place: between 1 and n + 1 tokens.
 
 # %% name="exercise-11-5"
 def my_accepted(scores, guesses):
@@ -851,7 +853,7 @@ check("11.5", my_accepted)
 
 # %% name="guessing"
 def look_up(ids, most=8):
-    """What followed the earlier place of the last two tokens in a list, or []."""
+    """The tokens that followed the latest earlier occurrence of the list's last two tokens, or []."""
     for start in range(len(ids) - 3, -1, -1):
         if ids[start : start + 2] == ids[-2:]:
             return ids[start + 2 : start + 2 + most]
@@ -894,8 +896,8 @@ progress(11)
 #
 # 1. Say what it should do, and write texts that need just that, such as random tokens twice, or two names.
 # 2. Search *all* heads, by what they look at (18.6) or by what changes without them (23.3).
-# 3. Test it: remove the head in fresh texts and in a text that does not need it, beside other heads of the same layer,
-#    and by a second method.
+# 3. Test it: remove the head in fresh texts and in a text that does not need it. Compare it with other heads of the
+#    same layer, and repeat with a second method.
 # 4. Weights may suggest what a head does, but prove nothing: 23.3 looks at the name that the model must *not* say.
 #
 # Much remains open. This was one small model, mostly stored in 4 bits, and eight sentences of one form. Zeros and means

@@ -66,7 +66,7 @@ weights = torch.softmax(scores.masked_fill(future, -torch.inf) / head_dim**0.5, 
 print(weights.shape)
 
 # %% [markdown]
-# ### It stops with a message
+# ### Errors that raise an exception
 #
 # Read the last line first: it names what did not fit.
 #
@@ -272,7 +272,7 @@ for diagonal in [0, 1, 2]:
 # %% [markdown]
 # ### It runs, but is wrong
 #
-# Shapes fit and no error is raised. A question reveals each mistake.
+# Shapes fit and no error is raised. Each mistake is revealed by a question.
 #
 # #### 12 · The mask means the opposite
 #
@@ -461,8 +461,8 @@ print("broken:", after.sum(dim=-1)[0, 0])
 print("fixed: ", torch.allclose(after / after.sum(dim=-1, keepdim=True), weights))
 
 # %% [markdown]
-# Only the last does, which has no future. In the others it leaks in through softmax's sum (chapter 3). **Fix:**
-# $-\infty$ before softmax. Dividing by the new sum is also correct if scores are moderate.
+# Only the last row, which has no future, still does. In the others it leaks in through softmax's sum (chapter 3).
+# **Fix:** $-\infty$ before softmax. Dividing by the new sum is also correct if scores are moderate.
 
 # %% [markdown]
 # #### 24 · Queries and keys swapped
@@ -532,8 +532,8 @@ for need_weights in [True, False]:
     print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
 
 # %% [markdown]
-# With the weights it gives `nan`; without them none here, but again in `eval()` under `no_grad` with an even number of
-# heads (PyTorch 2.11 to 2.15).
+# If it returns the weights, the result is `nan`. If not, there is no `nan` here, but there is one in `eval()` under
+# `no_grad` with an even number of heads (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
 # ## Newer techniques
@@ -591,7 +591,8 @@ for layers in [35, 20]:
     print(layers, "layers keep", f"{2 * layers * 2 * 256 * 2:,} bytes per token")  # 2 heads of 256
 
 # %% [markdown]
-# The cache shrinks from 71,680 to 40,960 bytes per token, up to 512 tokens: four layers of five have that window.
+# For texts of up to 512 tokens, the cache shrinks from 71,680 to 40,960 bytes per token. (Four layers in five have a
+# window of 512.)
 #
 # **Gated DeltaNet** (Yang et al., 2024; three of four layers of Qwen3-Next). Besides the delta rule's rate (how
 # strongly to write), each head has one more number per token: how much of the state stays. We write 512 old pairs, then
@@ -689,8 +690,8 @@ for size, (layers, width, num_heads) in configurations.items():
 #
 # Burume's guide lists 117M, 345M, 762M and 1.5B. The first three are in the GPT-2 paper; OpenAI later noted in its
 # repository that its original counts were wrong. His table also gives medium 24 heads of "~43" and large 36 heads of
-# "~36". 24 and 36 are numbers of *layers*, an easy slip when both stand side by side and agree for small. Could they be
-# heads?
+# "~36". 24 and 36 are numbers of *layers*, an easy slip when the two columns are side by side and agree for the small
+# model. Could they be heads?
 
 # %% name="layers-are-not-heads"
 for width, num_heads in [(1024, 24), (1280, 36)]:
@@ -752,9 +753,9 @@ print(raw_weights)
 # Its `keys` are left over from another section and have two numbers each; the vectors compared here have three. In a
 # notebook, names persist: take the width from the tensor in the product.
 #
-# That notebook and Yu's page drop at rate 0.5 after `torch.manual_seed(123)`, and print different masks. Neither is
-# wrong. The seed fixes where a generator starts, not how its numbers are used. PyTorch 2.7 and later draw as in chapter
-# 4; PyTorch 2.6 and earlier, on Intel CPUs, took one number as the seed of another generator.
+# That notebook and Yu's page both apply dropout at a rate of 0.5 after `torch.manual_seed(123)`, yet print different
+# masks. Neither is wrong. The seed fixes where a generator starts, not how its numbers are used. PyTorch 2.7 and later
+# draw as in chapter 4; PyTorch 2.6 and earlier, on Intel CPUs, took one number as the seed of another generator.
 
 # %% name="keep-mask-b"
 MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL

@@ -191,7 +191,8 @@ def read_assignment(downloads: Path, chapters, course):
         has_own = points_of_chapters([OWN_CHAPTER], course())
         own = f"; {OWN_CHAPTER} stands for your own exercises" if has_own else ""
         sys.exit(
-            f"Name the chapters that count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it){own}."
+            f"Name the chapters that count: --chapters 3, or `chapters = [3]` in {path} "
+            f"(--new-assignment writes it){own}."
         )
     if chapters and set(chapters) != set(found.chapters):
         sys.exit(f"{path} and --chapters name different chapters: change one, or omit --chapters.")
