@@ -86,7 +86,7 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
     groups = readings_of(id)
     rows = np.concatenate([board.embed([word] * board.places)[None] for word in board.words])  # (words, places, d)
     table = rows.transpose(1, 0, 2).reshape(len(board.words) * board.places, -1)
-    about = f"Exercise {id}, {puzzle.title}: its numbers are filled in here, and judged as `check` does."
+    about = f"Exercise {id}, {puzzle.title}: fill in its numbers here; they are judged as by `check`."
     return Figure(
         "puzzle",
         about,
@@ -114,11 +114,6 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
         design=[np.asarray(matrix).tolist() for matrix in design],
         **more,
     )
-
-
-def landing_figure() -> Figure:
-    """The first screen of the site: four sliders and a sentence in which "it" finds the cat and not yet the mouse."""
-    return puzzle_figure("1.1", [[[1.5], [1.5], [0.0], [0.0]]], target="mouse")
 
 
 def readings_of(id: str) -> list[list[puzzles.Reading]]:

@@ -14,11 +14,10 @@ import nbformat
 import pytest
 from PIL import Image, ImageSequence
 
-from course_tools import links, repository
+from course_tools import first_figure, links, repository
 from course_tools.build import chapter, moving_picture
 from course_tools.build import notebooks as build
 from course_tools.repository import ROOT
-from course_utils import play
 from tests.support import stored
 
 SOURCES = repository.sources()
@@ -157,7 +156,7 @@ def test_every_chapter_has_the_same_setup_cell():
 
 def test_the_readmes_picture_plays_the_first_figure_of_the_site_once_within_five_seconds():
     stored_bytes = moving_picture.PICTURE.read_bytes()
-    assert moving_picture.digest_of(play.landing_figure().html()) in stored_bytes, "build any chapter: it is drawn anew"
+    assert moving_picture.digest_of(first_figure.html()) in stored_bytes, "build any chapter: it is drawn anew"
     assert len(stored_bytes) <= 300_000
     picture = Image.open(moving_picture.PICTURE)
     durations = [frame.info["duration"] for frame in ImageSequence.Iterator(picture)]

@@ -11,6 +11,7 @@ import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 
+from course_tools import first_figure
 from course_tools.repository import ROOT
 from course_utils import play
 from course_utils.exercises import EXERCISES
@@ -230,7 +231,7 @@ def test_before_the_first_move_the_goal_is_framed_and_said(id, opened):
 
 @browser.needs_chromium
 def test_on_the_first_page_it_finds_the_cat_until_two_sliders_find_the_mouse(chromium, tmp_path):
-    shown = page.opened(chromium, tmp_path, play.landing_figure().html())
+    shown = page.opened(chromium, tmp_path, first_figure.html())
     assert "of its weight to “cat”" in page.said(shown)
     for name, value in [("number0", "3"), ("number1", "-3")]:
         shown.locator(f"{LIVE} input[name={name}]").fill(value)

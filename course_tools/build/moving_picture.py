@@ -6,10 +6,11 @@ import sys
 
 from PIL import Image
 
+from course_tools import first_figure
 from course_tools.build import chromium
 from course_tools.build.still_pictures import CHROMIUM, CHROMIUM_OPTIONS
 from course_tools.repository import ROOT
-from course_utils import files, play
+from course_utils import files
 
 PICTURE = ROOT / ".github" / "make_it_find_the_mouse.gif"
 SLIDER, FIRST_VALUE, STEP, FRAMES = "number1", 1.5, -0.3, 21  # "hunts"
@@ -19,7 +20,7 @@ SCREEN = {"viewport": {"width": 700, "height": 400}, "reduced_motion": "reduce"}
 
 def update():
     """Redraw the picture if the figure has changed since."""
-    figure = play.landing_figure().html()
+    figure = first_figure.html()
     if not PICTURE.exists() or digest_of(figure) not in PICTURE.read_bytes():
         files.replace(PICTURE, as_gif(frames(figure), digest_of(figure)))
 

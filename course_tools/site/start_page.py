@@ -1,9 +1,8 @@
 """The first page: source/index.md with a puzzle to play and the list of chapters."""
 
-from course_tools import links
+from course_tools import first_figure, links
 from course_tools.repository import ROOT
 from course_tools.site import chapter_page
-from course_utils import play
 
 FIGURE, CHAPTERS, CONTENTS = "<!-- figure -->", "<!-- chapters -->", "<!-- contents -->"
 
@@ -11,7 +10,7 @@ FIGURE, CHAPTERS, CONTENTS = "<!-- figure -->", "<!-- chapters -->", "<!-- conte
 def page(topics):
     """The page in MyST's Markdown. topics: the chapters, ["01_some_topic", ...]."""
     text = (ROOT / "course_tools/site/source/index.md").read_text(encoding="utf-8")
-    text = text.replace(FIGURE, f"````{{raw}} html\n{play.landing_figure().html()}\n````")
+    text = text.replace(FIGURE, f"````{{raw}} html\n{first_figure.html()}\n````")
     text = text.replace(CHAPTERS, "\n".join(map(chapter_row, topics)))
     return text.replace(CONTENTS, "\n".join(topics))
 

@@ -14,7 +14,7 @@ from course_utils.judging.calls import LayerCall
 LETTERS, POSITIONS = ("a", "b", "c", "d"), 8
 
 
-def sequences_of_places():
+def sequences():
     """Readings of random sequences."""
     return map(looking_back, puzzles.sentences(501, LETTERS, 4, POSITIONS))
 
@@ -34,7 +34,7 @@ def placed(words):
 
 LOOK_BACK = Puzzle(
     **written("5.1"),
-    properties=(puzzles.behaves(puzzles.head_of_matrices(placed, chapter_3.so_far), sequences_of_places),),
+    properties=(puzzles.behaves(puzzles.head_of_matrices(placed, chapter_3.so_far), sequences),),
 )
 
 SPLIT = Exercise(

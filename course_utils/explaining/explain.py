@@ -493,11 +493,8 @@ class Search:
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
         end, wanted = self.shown.result(self.trouble.part), self.shown_result()
-        name = (
-            changed_name(self.shown.node(end))
-            if end is not None and isinstance(self.shown.node(end), ast.stmt)
-            else None
-        )
+        is_statement = end is not None and isinstance(self.shown.node(end), ast.stmt)
+        name = changed_name(self.shown.node(end)) if is_statement else None
         got = self.shown.steps[end][1] if name else None
         if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor) or got.shape != wanted.shape:
             return ""

@@ -23,10 +23,9 @@ ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str]) -> None:
     """Show which output of your layer depends on which input, with controls for length, dropout and seed.
 
-    Beside it stands the same layer without its mask: with its buffers emptied, if it has any.
-
-    make: make(context_length, dropout) gives the layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T
-    up to 24. tokens: T names. A layer that cannot be run is refused in a sentence. Raises ValueError for other inputs.
+    Beside it is the same layer with its buffers, such as a mask, emptied. make: make(context_length, dropout) gives the
+    layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T up to 24. tokens: T names. A layer that cannot
+    be run is refused in a sentence. Raises ValueError for other inputs.
     """
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     controls = {
