@@ -700,7 +700,7 @@ check("5.4", MyMultiHeadAttention)
 torch.manual_seed(0)
 yours = MyMultiHeadAttention(19, 20, 9, 0.0, num_heads=2)
 layer = yours if hasattr(yours, "out_proj") else MultiHeadAttention(19, 20, 9, 0.0, num_heads=2)
-held_out = [0, 4, 8]  # never trained on; their animals also stand in other sentences, in both places
+held_out = [0, 4, 8]  # not trained on; each animal still stands in both places
 seen = [s for s in range(12) if s not in held_out]
 optimizer = torch.optim.Adam(layer.double().parameters(), lr=0.05)
 for _ in range(100):
