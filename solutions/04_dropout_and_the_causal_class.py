@@ -69,7 +69,7 @@ review()
 # ## The causal class
 #
 # You have all the parts of causal attention: three matrices, scores, a mask, softmax, a weighted sum. A model needs
-# them as one layer that reads many sentences at once, can be saved, and can move to a GPU. Let us write it.
+# them as one layer that reads many sentences at once, can be saved, and can move to a GPU.
 #
 # You know most of its lines from chapters 2 and 3. The new ones store the mask, cut it to the length of the sentence,
 # and check, create and apply dropout. Which lines are they?
@@ -142,25 +142,28 @@ print("our sentence is unchanged:", torch.allclose(causal(mixed)[0], context[0],
 turned_back = causal(mixed)[1].flip(0)  # "Your" first again
 print("order matters:", not torch.allclose(turned_back, context[0], atol=1e-6))
 print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
-depends = influences(causal, inputs) > 0  # (T, T)
+depends = influences(causal, inputs) > 1e-6  # (T, T), as in chapter 3
 print("nothing leaks:", torch.equal(depends, torch.ones(6, 6).tril().bool()))
+swapped = causal(inputs[[1, 0, 2]])  # "journey Your starts"
+print("starts, two words swapped:", torch.allclose(swapped[2], context[0, 2], atol=1e-6))
 
 # %% [markdown]
-# All five tests pass. Order matters now, because the mask decides by position which words a word sees. The order of
-# those words still does not matter.
+# All tests pass. Order matters now, because the mask decides by position which words a word sees. Among the words it
+# sees, order still plays no part.
 #
 # ## Where does the mask live?
 #
 # The mask is not learned, so it is not a parameter. Then why not an ordinary attribute, `self.mask = ...`? Our class
 # makes it a **buffer**, with `register_buffer`. We compare all three in a small module. `.to(...)` moves a module to a
-# GPU or to another number type, and `state_dict()` returns what is saved. Which tensors will each reach?
+# GPU or to another number type, and `state_dict()` returns what is saved. Which of the three does each call affect?
 
 # %% [markdown]
-# **Question 4.1.** A module is converted with `.to(...)` and then trained. What happens to its buffer?
+# **Question 4.1.** A module is converted with `.to(torch.float64)` and then trained. What happens to a `float32`
+# buffer?
 #
-# * **a** `.to(...)` leaves it as it is.
+# * **a** `.to(torch.float64)` leaves it as it is.
 # * **b** It is trained with the parameters.
-# * **c** `.to(...)` converts it, and training leaves it as it is.
+# * **c** `.to(torch.float64)` converts it, and training leaves it as it is.
 
 # %% name="question-4-1"
 answer("Q4.1", "c")
@@ -186,7 +189,7 @@ print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtyp
 # Only the parameter is trained. The parameter and the buffer are saved, and both became `float64`. The plain attribute
 # is in neither list, and `.to()` does not touch it: when the module moves to a GPU, this tensor stays on the CPU, where
 # scores on the GPU cannot use it. So the mask is a buffer. It stays `bool`, because `.to(torch.float64)` converts only
-# floating-point tensors.
+# floating-point tensors. (As the class can rebuild it, it need not be saved: `persistent=False`.)
 #
 # One step of the class is left: dropout.
 
@@ -194,12 +197,12 @@ print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtyp
 show_layer("dropout")
 
 # %% [markdown]
-# The new box comes just before the weights mix the values. It throws weights away, at random. Why would anyone do that?
+# The new box comes just before the weights mix the values. It throws weights away, at random.
 #
 # ## Why drop anything?
 #
-# An example: eight thermometers hang in one room. Each shows the true temperature plus an error of its own, and none is
-# better than another.
+# An example: eight thermometers hang in one room. Each shows the true temperature plus an error. The errors are
+# independent and equally large on average.
 
 # %% name="thermometers"
 def room(seed):
@@ -214,9 +217,10 @@ print(true[0])
 print(readings[0])
 
 # %% [markdown]
-# A head mixes the eight readings. Equal weights are best, one eighth each. We start with them and train the scores on
-# only six days, 200 times over. Will the weights stay equal? (You need only the first two lines of the loop. With
-# $p = 0$ nothing is dropped.)
+# A head mixes the eight readings. Equal weights are best, one eighth each, because more weight on one reading would
+# mean more of its error. We start with them and train the scores on only six days, 200 times over. Will the weights
+# stay equal? (You need only the first two lines of the loop. With $p = 0$ nothing is dropped; the division is explained
+# below. Each step averages 20 draws: one alone is too noisy.)
 
 # %% name="trained-weights"
 def keep_mask(shape, p, seed):
@@ -254,8 +258,8 @@ for name, weights in [("equal", equal), ("trained", trained)]:
 
 # %% [markdown]
 # Training gave up the best weights. Three thermometers now have most of the weight: in this mixture the errors of the
-# six days nearly cancel, 0.005 after 0.045. New days have other errors, and there the head got worse: 0.061 after
-# 0.042. It **overfits**.
+# six days nearly cancel: the error is down from 0.045 to 0.005. New days have other errors, and there it is up from
+# 0.042 to 0.061. The head **overfits**.
 #
 # Now a strange rule, **dropout**: at each step, every weight is set to 0 with a chance of one half. Which of the two
 # errors will rise, and which will fall?
@@ -268,22 +272,26 @@ print(f"        error: {seen:.3f} on six days, {new:.3f} on new ones")
 
 # %% [markdown]
 # On the six days the error rises from 0.005 to 0.042; on new days it falls from 0.061 to 0.044. A head cannot rely on
-# weights that may be gone at the next step, so it spreads them. Was that luck, or did the equal start decide? Try ten
-# rooms, each from unequal weights.
+# weights that may be gone at the next step, so it spreads them. But untrained, the error was 0.042: dropout only kept
+# training from giving up the equal weights. What if training starts from unequal ones? Try ten rooms.
 
 # %% name="ten-rooms"
 starts = 3 * torch.rand(10, 8, generator=torch.Generator().manual_seed(123))  # scores
-better = 0
+better = improved = 0
 for seed, start in enumerate(starts):
     true, readings = room(seed)
+    _, untrained = errors(torch.softmax(start, dim=-1).double(), true, readings)
     _, without = errors(trained_weights(start, true, readings, p=0.0), true, readings)
     _, with_dropout = errors(trained_weights(start, true, readings, p=0.5), true, readings)
     better += with_dropout < without
+    improved += with_dropout < untrained
 print(f"smaller error on new days with dropout: {better} of 10 rooms")
+print(f"and smaller than before training:       {improved} of 10 rooms")
 
 # %% [markdown]
-# It was neither. Dropout helps most where a model reads little data many times. GPT-2 drops one attention weight in ten
-# in training, Llama none. But here eight tokens knew the answer. What if only one does? First, the details.
+# With dropout, training improved the weights in every room. Dropout helps most where a model reads little data many
+# times. GPT-2 drops one attention weight in ten in training, Llama none. But here eight tokens each knew the answer
+# roughly. What if only one knows it? First, the details.
 #
 # ## What happens to a row
 #
@@ -347,8 +355,9 @@ live.show_dropout(weights, tokens, masked=future)
 #
 # ## Why divide by 1 − p?
 #
-# At $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which is it? At a rate of 0.2 they differ:
-# 5 and 1.25. The right factor leaves a weight unchanged on average.
+# After training nothing is dropped, and the rest of the model must meet weights of the same average as in training. At
+# $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which is it? At a rate of 0.2 they differ: 5
+# and 1.25.
 
 # %% name="factors"
 stays = keep_mask((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000 times
@@ -394,8 +403,8 @@ answer("Q4.4", "a")
 # ## In training, and afterwards
 #
 # A finished model should not miss words by chance. So every module of PyTorch has a switch called `training`: it is on
-# at first, `.eval()` turns it off, and `.train()` turns it on again. We give our class dropout and call it twice in
-# each position of the switch. Which calls will agree?
+# at first, `.eval()` turns it off, and `.train()` turns it on again. We give our class dropout and call it twice with
+# the switch on, twice with it off. Which calls will agree?
 
 # %% name="class-train-eval"
 torch.manual_seed(123)
@@ -409,6 +418,8 @@ print("eval, as without dropout:     ", torch.allclose(noisy(batch), causal(batc
 noisy.train()
 with torch.no_grad():
     print("no_grad, two calls agree:     ", torch.equal(noisy(batch), noisy(batch)))
+F = nn.functional
+print("F.dropout, two calls agree:   ", torch.equal(F.dropout(batch), F.dropout(batch)))
 
 # %% [markdown]
 # In training, dropout draws anew for each call and each sentence. After `.eval()` two calls agree, and they agree with
@@ -456,10 +467,10 @@ check("4.1", MyDropout)
 # %% [markdown]
 # ## What dropout does to a head with a job
 #
-# Eight thermometers knew the answer. In exercise 3.3 a single token does: to tell whether a letter has occurred before,
-# the head gives nearly all its weight to an earlier copy and receives a 1, or to `<s>` and receives a 0. (The cell has
-# one solution.) More than one half counts as "yes". Drop each weight with a chance of one half. How often will the
-# second "a" say yes?
+# Each thermometer knew the answer roughly. In exercise 3.3 a single token knows it: to tell whether a letter has
+# occurred before, the head gives nearly all its weight to an earlier copy and receives a 1, or to `<s>` and receives
+# a 0. (The cell has one solution.) More than one half counts as "yes". Drop each weight with a chance of one half. How
+# often will the second "a" say yes?
 
 # %% name="one-head"
 W_query = 30.0 * torch.eye(5)  # rows: <s>, a, b, c, d; each letter asks for itself
@@ -492,8 +503,8 @@ for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(d
 # * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases on average, both for
 #   letters that have occurred and for letters that have not.
 #
-# Begin with the matrices above; `W_query.repeat(3, 1, 1)` stacks three copies of one. Small weights on other letters
-# add up over the heads. If only one head keeps its weight on the copy, how large must its value be?
+# Begin with the matrices above; `W_query.repeat(3, 1, 1)` stacks three copies of one. If only one head keeps its weight
+# on the copy, how large must its value be? (With smaller queries, weights on other letters would add up, too.)
 
 # %% name="exercise-4-2"
 def my_heads():
@@ -527,7 +538,7 @@ show_puzzle("4.2")  # to play with; then copy your numbers into your answer
 # 1 point · ★☆☆ · 5 minutes
 #
 # Dropout can empty whole rows. At $p = 0.5$ "Your" receives nothing in half of all draws, and "journey" less often.
-# Write the chance that a row of causal weights is left empty, for each of T rows.
+# Write the chance that a row of causal weights is left empty, for each of the T rows.
 
 # %% name="exercise-4-3"
 def my_chances(p, T):

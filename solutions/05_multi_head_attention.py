@@ -50,7 +50,7 @@ from course_utils.validation import check_dropout, check_heads, check_input
 answer("M5.1", "no")
 
 # %% [markdown]
-# **From memory 5.2.** How many cells say yes in the dependency matrix of a causal layer for six tokens?
+# **From memory 5.2.** How many cells are marked in the dependency matrix of a causal layer for six tokens?
 
 # %% name="memory-5-2"
 answer("M5.2", "21")
@@ -139,7 +139,7 @@ live.try_head(my_weights_back, "c a d a b")
 # Can a head *learn* this job? We show it random letters and ask only for the result: the letter of the token before.
 #
 # In the second cell you need only the line of the loss, which compares the result at position $t$ with the letter at
-# $t-1$. (Adam adapts the size of its steps to each number.) Guess first: will training find your matrices?
+# $t-1$. (Adam chooses a step size for each parameter.) Guess first: will training find your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -173,8 +173,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The stripe below the diagonal means looking back. Nobody asked for it, only for the letter. And are these your
-# matrices?
+# The stripe below the diagonal means looking back. Nobody asked for it, only for the letter. (At step 0, 0.24 is about
+# what even weights give: 1/2 to 1/8.) And are these your matrices?
 
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # of position 1: yours?
@@ -221,17 +221,18 @@ print(x.shape)
 
 # %% name="two-heads-tell"
 cat_mouse, mouse_cat = x[pairs.index(("cat", "mouse"))], x[pairs.index(("mouse", "cat"))]
-half = torch.zeros(9).double()  # the weights of "it"
-half[1] = half[4] = 0.5
+even = torch.zeros(9).double()  # the weights of "it"
+even[1] = even[4] = 0.5
 print("one head, both positions, same mixture:",
-      torch.equal(half @ cat_mouse, half @ mouse_cat))
+      torch.equal(even @ cat_mouse, even @ mouse_cat))
 print("two heads, a position each, same result:",
       torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])))
 
 # %% [markdown]
-# No, the mixture is the same: "it" receives a cat and a mouse, but not who chased whom. With weights of 0.9 and 0.1 the
-# two sentences would differ, but the second animal would arrive at a tenth of its strength. With two heads, one for
-# each position, and their results side by side, "it" can tell: the halves have changed places.
+# No, the mixture is the same: "it" receives a cat and a mouse, but not who chased whom. Each vector contains its
+# position, but a linear value only adds the word's part and the position's, and a sum of two no longer says which
+# belong together. With two heads, one for each position, and their results side by side, "it" can tell: the halves have
+# changed places.
 #
 # That is **multi-head attention**. The simplest way is to **concatenate** the context vectors of several heads along
 # the last dimension, here for the batch of chapter 4.
@@ -332,7 +333,8 @@ for name, model in [("one head", one), ("two heads", two)]:
 
 # %% [markdown]
 # One head names who chases in all twelve sentences, but who is chased only in seven. Two heads of half the size name
-# both in all twelve. What goes wrong with one head? Look at its weights in four sentences.
+# both in all twelve. (All were trained on; we hold some out later.) What goes wrong with one head? Look at its weights
+# in four sentences.
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -351,9 +353,9 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
 
 # %% [markdown]
 # The animal that chases gets the larger weight. Where the mouse chases, almost nothing is left for the other animal,
-# and "it" names the cat both times: a guess, right once. Where the cat chases the hen, "it" even names a mouse. A
-# mixture of two animals does not say which stood where. One head can show that only by giving one of them more weight,
-# and then the other is faint. (Seeds 1 to 7 fail, too. A small network after the head can amplify what is faint.)
+# and "it" names the cat both times: a guess, right once. Where the cat chases the hen, "it" even names a mouse. One
+# head can tell the two apart only by giving one more weight, and then the other is faint. (A later layer can amplify
+# it; two heads deliver both at full strength.)
 #
 # And the two heads? Before you run the next cell: in each head, which column will be bright, and from which word on?
 
@@ -363,15 +365,14 @@ words = sentences[pairs.index(("cat", "mouse"))]
 live.show_attention(two_weights, words, masked=two.heads[0].mask)
 
 # %% [markdown]
-# Two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1. We decided
-# which head has which job, since head 0 makes the first ten numbers. But each head learned by itself where to look.
+# From "mouse" on, every word looks at position 1 in head 0, here the cat, and at position 4 in head 1. We decided which
+# head has which job, since head 0 makes the first ten numbers. But each learned by itself where to look.
 #
 # ## One matrix for all heads
 #
 # One large matrix product keeps a processor busier than several small ones (chapter 6 measures that). Can one matrix
 # compute the queries of all heads? `nn.Linear` stores one *row* per output, so we stack the matrices of 3 heads with 4
-# numbers each, and apply the tall matrix to the whole batch. Splitting its result into heads is called a **weight
-# split**.
+# numbers each, and apply the tall matrix to the whole batch. Dividing its result among the heads is a **weight split**.
 
 # %% name="three-heads"
 torch.manual_seed(123)
@@ -393,7 +394,7 @@ print(queries[0, 1])
 
 # %% [markdown]
 # These are the same twelve numbers, head after head. The width of one head, here 4, is called **head_dim**. But `@`
-# needs a matrix (T, head_dim) for each head. How do we get one?
+# needs a matrix (T, head_dim) for each head. Four steps: view, transpose, attention in each head, merge.
 #
 # **Step 1: view.** `view` keeps the numbers and their order and changes the sizes: 12 becomes 3 heads of 4. **Step 2:
 # transpose.** Heads and tokens change places, and `@` repeats over heads as it does over the batch.
@@ -418,15 +419,14 @@ answer("Q5.2", "b")
 # Whose numbers go where? We replace each by the position of its token, 0 to 5, and split both ways.
 
 # %% name="whose-number" tags=["answers-Q5.2"]
-positions = torch.arange(6).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
-right = positions.reshape(1, 6, 3, 4).transpose(1, 2)  # (1, 3, 6, 4)
-wrong = positions.reshape(1, 3, 6, 4)  # the same shape
+owners = torch.arange(6).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
+right = owners.reshape(1, 6, 3, 4).transpose(1, 2)  # (1, 3, 6, 4)
+wrong = owners.reshape(1, 3, 6, 4)  # the same shape
 print(right[0, :, :, 0])  # (3, 6): in each head's row t, whose numbers?
 print(wrong[0, :, :, 0])
 
 # %% [markdown]
-# Without the transpose, head 0 has three pieces of "Your" and three of "journey", and no other word. The shape is
-# right, so no error warns us.
+# Without the transpose, head 0 has three pieces of "Your" and three of "journey", and no other word.
 
 # %% [markdown]
 # ### Exercise 5.2 · Split into heads
@@ -496,8 +496,8 @@ except RuntimeError as error:
 # %% [markdown]
 # Why does `view` refuse? In memory, a tensor is one long line of numbers. `transpose` does not move them; it changes
 # only the order in which they are read. Now a token's 12 numbers lie in three places, and `view` cannot join them.
-# `contiguous()` copies the numbers into the new order. (`reshape`, which the message suggests, does both. Neither way
-# notices a forgotten transpose: the sizes still fit, and the result is silently wrong.)
+# `contiguous()` copies the numbers into the new order. (`reshape`, which the message suggests, does both. Neither
+# notices a forgotten transpose.)
 
 # %% name="merge"
 together = together.contiguous()  # (2, 6, 3, 4), copied
@@ -546,7 +546,7 @@ check("5.3", my_merge)
 # %% [markdown]
 # ## The class
 #
-# So far each number of a result belongs to a single head. But in exercise 4.2 several heads worked on one answer: we
+# So far each number in the output comes from one head. But in exercise 4.2 several heads worked on one answer: we
 # *added* their results. One more layer, `out_proj`, lets heads do that. For two heads with the results $Z_0$ and $Z_1$,
 # let $W^{(0)}$ be the upper half of its matrix $W_\mathrm{out}$ and $W^{(1)}$ the lower:
 #
@@ -608,8 +608,8 @@ show_layer("heads")
 # Between split and merge everything is as before, once for each head. The division is now by
 # $\sqrt{\mathrm{head\_dim}}$.
 #
-# Does the class compute what separate heads compute? Copy the two trained heads into one layer, and let `out_proj`
-# return its input. Then give `out_proj` random numbers: is the result the sum over the heads?
+# Does the class compute what separate heads compute? Copy the two trained heads into one layer, and make `out_proj` the
+# identity. Then give `out_proj` random numbers: is the result the sum over the heads?
 
 # %% name="copy-the-weights"
 same = MultiHeadAttention(d_in=19, d_out=20, context_length=9, dropout=0.0, num_heads=2).double()
@@ -620,7 +620,8 @@ with torch.no_grad():
     same.out_proj.bias.zero_()
 print("same output:", torch.allclose(same(x), two(x)))
 W_out = torch.randn(20, 20, dtype=torch.float64)
-same.out_proj.weight.data = W_out.T  # nn.Linear stores one row per output
+with torch.no_grad():
+    same.out_proj.weight.copy_(W_out.T)  # nn.Linear stores one row per output
 added = two.heads[0](x) @ W_out[:10] + two.heads[1](x) @ W_out[10:]  # (12, 9, 20)
 print("out_proj adds up the heads:", torch.allclose(same(x), added))
 
@@ -692,20 +693,24 @@ check("5.4", MyMultiHeadAttention)
 # as tokens, a forgotten transpose could go unnoticed.
 
 # %% [markdown]
-# Train your layer on the chase, with two heads. (While 5.4 is empty, you see ours.) Will "it" name both animals?
+# Train your layer on nine of the twelve sentences. (While 5.4 is empty, you see ours.) Will "it" also name both animals
+# in three that it has never seen?
 
 # %% name="try-5-4"
 torch.manual_seed(0)
 yours = MyMultiHeadAttention(19, 20, 9, 0.0, num_heads=2)
 layer = yours if hasattr(yours, "out_proj") else MultiHeadAttention(19, 20, 9, 0.0, num_heads=2)
+held_out = [0, 4, 8]  # not trained on; each animal still stands in both places
+seen = [s for s in range(12) if s not in held_out]
 optimizer = torch.optim.Adam(layer.double().parameters(), lr=0.05)
 for _ in range(100):
-    loss = (layer(x)[:, 4:] - wanted).square().mean()
+    loss = (layer(x[seen])[:, 4:] - wanted[seen]).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-for sentence, result in zip(sentences, layer(x)[:, 6]):
-    print(" ".join(sentence[:5]), "->", *(vocabulary[half.argmax()] for half in result.split(10)))
+for s in held_out:
+    who, whom = layer(x)[s, 6].split(10)  # what "it" receives
+    print(" ".join(sentences[s][:5]), "->", vocabulary[who.argmax()], vocabulary[whom.argmax()])
 
 # %% [markdown]
 # ## What you can do now
