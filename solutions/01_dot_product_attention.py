@@ -71,7 +71,7 @@ story = "the cat chased the mouse because it was hungry".split()
 print(embedded(story).shape)
 
 # %% [markdown]
-# There are nine words with four numbers each. The row of "it" is all zeros: alone, the word says nothing.
+# There are nine words with four numbers each. The row of "it" is all zeros: on its own, the word says nothing.
 #
 # ## Looking something up
 #
@@ -146,8 +146,8 @@ for axis, number in zip(axes, it_in_context.tolist()):
 # What if we ask more softly, or more loudly? We multiply the query by a number. At 0 it asks for nothing.
 
 # %% [markdown]
-# **Question 1.1.** What is the context vector of a query of zeros? Choose before you run on: in the next cell, replace
-# the question mark with a letter.
+# **Question 1.1.** What is the context vector of a query of zeros? Choose before you run the next cell: replace its
+# question mark with a letter.
 #
 # * **a** Four zeros: asking for nothing returns nothing.
 # * **b** The average of all nine embeddings.
@@ -193,7 +193,7 @@ print(weights @ embedded(story))
 # *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives the hunted
 # animals together at least nine tenths of the weight, in every sentence of up to ten of the twelve words above (repeats
 # allowed) that contains a hunted animal. Many queries are right. Replace the dots, run the cell, then run the check.
-# The two cells after it let you try queries and sentences.
+# (The two cells after the check let you try queries and sentences: use them before you answer, too.)
 
 # %% name="exercise-1-1"
 def my_query():
@@ -228,8 +228,9 @@ live.try_head(
 # ## The same steps, number by number
 #
 # Where does the query come from if nobody writes it? And what if all words ask at once? We take six words with three
-# numbers each, few enough to check every step by hand: *Your journey starts with one step*. They stay with us until
-# chapter 5. As in real models, the numbers have no names.
+# numbers each, few enough to check every step by hand: *Your journey starts with one step*. They come from this
+# course's sources and stay with us until chapter 5. Nobody chose the numbers for a purpose, so their weights will be
+# nearly even; what counts is that you can recompute each.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -252,8 +253,8 @@ print(inputs.shape)
 # each word looks for words like itself. That is seldom what it needs, so chapter 2 adds a matrix that turns each
 # embedding into a query. The other steps stay the same, and we practise them here.
 #
-# The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). We compute the scores of "journey" first with
-# a loop, then at once.
+# The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). We compute the scores of "journey" one by
+# one.
 #
 # $$\omega_{2j} = q \cdot x^{(j)}, \qquad q = x^{(2)}$$
 
@@ -262,8 +263,7 @@ query = inputs[1]  # q, the vector of "journey"
 scores_2 = torch.empty(6)
 for j, x_j in enumerate(inputs):
     scores_2[j] = torch.dot(query, x_j)
-print(scores_2)
-print(inputs @ query)  # (6, 3) @ (3,) -> (6,)
+print(scores_2)  # as inputs @ query gives
 
 # %% [markdown]
 # "journey" scores highest with itself, 1.4950, closely followed by "starts", 1.4754: the two have nearly the same
@@ -288,7 +288,8 @@ print(signed / signed.sum())
 
 # %% [markdown]
 # One share is 400 %, and two are negative. So we first make every number positive with the exponential function, which
-# keeps the order and turns equal differences into equal ratios. Then we divide by the sum. This is **softmax**.
+# keeps the order: a score larger by 1 always gives a number $e$ ≈ 2.7 times as large. Then we divide by the sum. This
+# is **softmax**.
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k} \exp(\omega_{2k})}$$
 
@@ -340,7 +341,7 @@ live.show_query_steps(inputs, tokens)
 # ask. Drag a number, or select it and press the arrow keys.) For "one" the smallest weight goes to "step", which has
 # only 0.05 where "one" has 0.77.
 #
-# Try this: let "journey" ask, and raise its second number. Which score grows fastest? (Its own: the number is
+# Try this: make "journey" the query, and raise its second number. Which score grows fastest? (Its own: the number is
 # multiplied by itself.) Then lower it below 0. Is a weight ever negative? (Never: an exponential is positive.)
 
 # %% [markdown]
@@ -382,9 +383,8 @@ print(torch.softmax(scores_2, dim=0))
 # 2 points · ★★☆ · 10 minutes
 #
 # Write softmax from scratch with `torch.exp` and sums. It must survive scores of any size: very large ones, very
-# negative ones, both at once, and some that are $-\infty$ and must get the weight 0 (chapter 3 hides words that way).
-# (`check` looks at results only, in every exercise, so it would let `torch.softmax` pass here. But then you would not
-# learn how it survives.)
+# negative ones, and both at once. A score of $-\infty$ gets the weight 0. (`check` looks at results only, in every
+# exercise, so it would let `torch.softmax` pass here. But then you would not learn how it survives.)
 #
 # In every exercise of the course, never modify a function's arguments: return something new.
 
@@ -445,8 +445,8 @@ pictures.show_weights(
 
 # %% [markdown]
 # These weights are nearly even, from 0.0988 to 0.2379: nobody has trained these embeddings to look for anything. Still,
-# two columns are a little brighter. If each word looks for words like itself, does each find itself? We print what each
-# word attends to most, and the **norms** of the vectors, their lengths.
+# the columns of "journey" and "starts" are a little brighter. If each word looks for words like itself, does each find
+# itself? We print what each word attends to most, and the **norms** of the vectors, their lengths.
 
 # %% name="favourites"
 for token, favourite in zip(tokens, weights.argmax(dim=-1)):
@@ -542,7 +542,7 @@ check("1.3", my_attention)
 # * a food does the same among the foods;
 # * "the" and "and" attend to every word alike.
 #
-# A row may have any number of entries.
+# The rows may be of any length, but all the same.
 
 # %% name="exercise-1-4"
 words = ["cat", "mouse", "bread", "cheese", "the", "and"]
@@ -642,11 +642,11 @@ for copies in [1, 4, 20]:
           f" with W times 3 {louder:.1e}, attention {context_vector:.1e}")
 
 # %% [markdown]
-# In the recurrent network the matrix $W$ acts once per token, so the first word fades, to 3.8e-11 after 24 tokens. With
-# $W$ times 3 it lasts longer: after 24 tokens its influence is 1.7e-03, more than in attention, but after 120 it has
-# faded as well, to 3.3e-08. In attention every word is one step away, however far back. Its influence falls only
-# because more words share the weight: after 120 tokens 1.3e-04 is left. The price is the number of scores, the square
-# of the length: 36 for 6 tokens, 14,400 for 120.
+# In this recurrent network the first word fades: 1.0e-04 of it is left after 6 tokens, 3.8e-11 after 24, and 0.0e+00,
+# too little for a float, after 120. With $W$ times 3 it lasts longer: after 6 and after 24 tokens its influence is
+# larger than in attention, but after 120 it is 3.3e-08. In attention every word is one step away, however far back. Its
+# influence falls only because more words share the weight: after 120 tokens 1.3e-04 is left. The price is the number of
+# scores, the square of the length: 36 for 6 tokens, 14,400 for 120.
 
 # %% [markdown]
 # ## What you can do now
@@ -702,7 +702,7 @@ progress(1)
 #
 # A **query** says what is looked for, a **key** how a token can be found, and a **value** what it passes on. Equal
 # scores give an average; one score far above the rest gives a lookup. Any two tokens are one step apart, and their
-# order plays no part.
+# order makes no difference.
 #
 # **Next.** Here one vector had to be query, key and value, and there was nothing to train. [Chapter
 # 2](02_trainable_weights.ipynb) gives each job a matrix of its own. All chapters: [the course's

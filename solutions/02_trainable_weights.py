@@ -101,7 +101,7 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
-# First, a small example: "cat" with the embedding [1, 0.5].
+# Before we choose matrices for "she", here is the arithmetic on smaller numbers: "cat" with the embedding [1, 0.5].
 
 # %% name="cat"
 cat = torch.tensor([1.0, 0.5])
@@ -113,14 +113,14 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 
 # %% [markdown]
 # One embedding went in and three vectors came out. The first number of the query is the embedding times the first
-# *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. Read by **rows**, row $i$ says what number $i$ of the embedding contributes: the
-# 0.5 of "cat" adds half of row 2 to the query.
+# *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. By **rows**, row $i$ says what number $i$ of the embedding contributes: 0.5 adds
+# half of row 2.
 #
 # ### One matrix for "she"
 #
 # Now we choose the numbers, first for one job. What should "she" ask for? For someone female, but no longer for a
-# pronoun. So row 1 (female) passes its number on, rows 4 (pronoun) and 5 (age) are zero and pass nothing on, and the
-# query of "she" becomes "female". We leave the keys as they are. How will "she" divide its weight now?
+# pronoun. So rows 4 (pronoun) and 5 (age) are zero, and the query of "she" becomes "female". We leave the keys as they
+# are. How will "she" divide its weight now?
 
 # %% name="ask-for-female"
 ask = torch.zeros(5, 5)
@@ -132,9 +132,9 @@ print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 
 # %% [markdown]
 # Now "she" gives 0.50 to Anna and 0.50 to itself: both are female. Apart from the age, they differ only in being a
-# pronoun, and that is a job for the *keys*. In a key matrix, row 1 says what being female adds to a key, row 4 what
-# being a pronoun adds. With 1 in the first column of row 1 and −1 in that of row 4, the key of Anna begins with 1 and
-# that of "she" with 1 − 1 = 0. The third matrix decides what is passed on. Now it is your turn.
+# pronoun, and that is a job for the *keys*. With 1 in the first column of row 1 and −1 in that of row 4 of the key
+# matrix, the key of Anna begins with 1 and that of "she" with 1 − 1 = 0. The third matrix decides what is passed on.
+# Now it is your turn.
 
 # %% [markdown]
 # ### Exercise 2.1 · How old is she?
@@ -191,6 +191,7 @@ live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% [markdown]
 # Once your answer is right, read the rows of "she" and "it": each finds its own. Does Anna's row find "she" in return?
+# (With our matrices, no: Anna finds herself.)
 #
 # For thousands of words, training finds such matrices, as the end of this chapter shows.
 #
@@ -322,21 +323,22 @@ apart = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
 for spread in [1, 4, 16]:
     shares = torch.softmax(apart * spread, dim=0)
     nudged = torch.softmax(apart * spread + torch.tensor([0, 0, 0.001]), dim=0)
-    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight, with respect to its score
+    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight, with respect to its own score
     print([round(share, 4) for share in shares.tolist()], f"derivative {derivative:.1e},"
           f" weight times (1 - weight) {shares[2] * (1 - shares[2]):.1e}")
 
 # %% [markdown]
-# Four apart, the largest weight is 0.9817; 16 apart it rounds to 1, and one token takes all. The **derivative** says
-# how strongly that weight reacts when we nudge its own score. For softmax it is $\alpha(1-\alpha)$, which is never
-# above a quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this chapter, changes scores by
-# means of such derivatives, so here it would change almost nothing. Such a softmax is called **saturated**.
+# With the scores four apart, the largest weight is 0.9817; 16 apart it rounds to 1. The **derivative** says how
+# strongly that weight reacts when we nudge its own score. The known formula is $\alpha(1-\alpha)$, which the last
+# column confirms. It is never above a quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this
+# chapter, changes scores by means of such derivatives, so here it would change almost nothing. Such a softmax is called
+# **saturated**.
 
 # %% [markdown]
 # Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that all numbers in queries and keys are
 # random and independent, with mean 0 and **variance** 1. (The variance is the mean squared distance from the mean.)
-# Then each product also has mean 0 and variance 1, because the mean of $q^2 k^2$ is that of $q^2$ times that of $k^2$,
-# 1 · 1. And when independent numbers are added, their variances add up.
+# Then each product $qk$ also has mean 0, so its variance is the mean of $q^2 k^2$: that of $q^2$ times that of $k^2$, 1
+# · 1. And when independent numbers are added, their variances add up.
 
 # %% [markdown]
 # **Question 2.2.** What is the variance of a score that adds up 64 such products?
@@ -362,7 +364,7 @@ for size in [1, 4, 16, 64]:
     print(f"d_k = {size:2}: variance {variances[size - 1]:.2f}")
 
 # %% [markdown]
-# Apart from chance, the variance is $d_k$ itself. Dividing numbers by $c$ divides their variance by $c^2$. Which
+# Up to random error, the variance is $d_k$ itself. Dividing numbers by $c$ divides their variance by $c^2$. Which
 # divisor, then, brings it back to 1?
 
 # %% name="divisors"
@@ -372,8 +374,7 @@ print(f"variance, divided by 8:  {(scores_64 / 8).var():.4f}")
 print(f"variance, divided by 64: {(scores_64 / 64).var():.4f}")
 
 # %% [markdown]
-# The root of 64, which is 8, brings the variance to 0.9830. Dividing by 64 goes too far: it leaves 0.0154, and the
-# weights would be nearly even.
+# The root of 64, which is 8, brings the variance to 0.9830. Dividing by 64 goes too far: it leaves 0.0154.
 #
 # Third, we put both together, with a random query and six random keys. The **favourite** is the key that gets the
 # largest weight, by chance alone. An even share would be one sixth. How much does the favourite get at $d_k = 64$?
@@ -389,8 +390,8 @@ curves = {}
 for name, divisor in [("scores", 1), ("scores / √d_k", up_to_256.sqrt())]:
     largest = torch.softmax(many_scores / divisor, dim=1).amax(dim=1)  # (4000, 256)
     curves[name] = largest.median(dim=0).values  # (256,)
-    print(f"{name:13} favourite at d_k = 64: {curves[name][63]:.2f},"
-          f" at 256: {curves[name][255]:.4f}")
+    print(f"{name:13} favourite at d_k = 16: {curves[name][15]:.2f},"
+          f" at 64: {curves[name][63]:.2f}, at 256: {curves[name][255]:.4f}")
 pictures.show_curves(
     curves, x=up_to_256,
     x_label="d_k, numbers in a query and in a key", y_label="weight of the favourite",
@@ -398,8 +399,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # Without the division, softmax saturates as $d_k$ grows. At 64 the median favourite gets 0.97 of the weight, though
-# only chance chose it; at 256 it gets 0.9995, and training could hardly change that. With the division it gets 0.39,
-# and the curve is flat from 16 on.
+# only chance chose it; at 256 it gets 0.9995, and training could hardly change that. With the division it gets 0.39 at
+# 16, at 64 and at 256.
 #
 # Now try it with one query.
 
@@ -477,7 +478,7 @@ print(linear(x_2).detach())
 print(linear.weight.shape)
 
 # %% [markdown]
-# The stored matrix has the shape (2, 3), a row for each number that comes out; ours have (3, 2). Our class becomes:
+# The stored matrix has the shape (2, 3), one row per output; ours have (3, 2). Our class becomes:
 
 # %% name="self-attention-v2"
 class SelfAttention_v2(nn.Module):
@@ -574,9 +575,10 @@ for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
     print(f"{'':10} standard deviation of the scaled scores {scaled.std():.2f}")
 
 # %% [markdown]
-# They do. With `torch.rand`, a token gives on average 0.9831 of its attention to one token of 100: even the divided
-# scores have a standard deviation of 1655, so softmax is saturated from the start. With `nn.Linear` the standard
-# deviation is 0.33, and the largest weight is 0.0222 on average, where an even share would be a hundredth.
+# They do. With `torch.rand`, a token gives on average 0.9831 of its attention to one token of 100. Each query adds up
+# 768 products and no longer has variance 1, so even the divided scores have a standard deviation of 1655. With
+# `nn.Linear` queries and keys have a variance of about a third: hence 0.33. There the largest weight is 0.0222 on
+# average.
 #
 # Models read several sequences at once: a **batch** of shape $(B, T, d_\mathrm{in})$, with $B$ sequences. Does our
 # class accept one?
@@ -691,11 +693,16 @@ check("2.4", MySelfAttention)
 # %% [markdown]
 # ## "she" learns to find Anna
 #
-# Can training find what you wrote in exercise 2.1? Now we write no matrices and only ask for a result, in sixteen
-# sentences: "she" should receive the girl's age, "he" the boy's. The four sentences with both Paul and Anna are left
-# out of the training. The **loss** says how far off the results are: the mean of the squared differences. `backward`
-# computes the **gradient**: the derivative of the loss with respect to every number in every matrix. To lower the loss,
-# we take a small step against it. After 1000 such steps, will "she" look at the girl and "he" at the boy?
+# Can training find what you wrote in exercise 2.1? Now we only ask for a result, in sixteen sentences: "she" should
+# receive the girl's age, "he" the boy's. Four sentences, those with Paul and Anna, are left out of the training. In the
+# loop,
+#
+# * `received` is what the pronouns receive now;
+# * the **loss** is the mean squared difference from the ages;
+# * `backward` computes the **gradient**, the derivative of the loss with respect to every number in every matrix;
+# * `-=` takes a small step against it, which lowers the loss.
+#
+# After 1000 such steps, will "she" look at the girl and "he" at the boy?
 
 # %% name="she-learns"
 sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
@@ -744,13 +751,16 @@ pictures.show_weights(
 
 # %% name="she-learned"
 print(f"she -> Anna {row[0, 2]:.2f}, he -> Tom {row[8, 0]:.2f}, he -> Paul {row[12, 0]:.2f}")
-print(f"she -> Eva {row[2, 2]:.2f}, receives {received[2]:.2f}; all nine weights:")
-print([round(weight, 2) for weight in row[2].tolist()])
+passed_on = trainable.W_value(stories[2])[:, 0].detach()  # (9,): Tom gave Eva the bike ...
+print(f"she -> Eva {row[2, 2]:.2f}, Eva's value {passed_on[2]:.2f}; weight times value, all nine:")
+print([round(part, 2) for part in (row[2] * passed_on).tolist()], f"sum {received[2]:.2f}")
 print(f"Paul and Anna: she receives {received[4]:.2f}, he {received[12]:.2f}")
+squares = (received - ages).pow(2)
+print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean():.3f}")
 
 # %% [markdown]
-# For Paul and Anna, "she" receives 8.97, nearly Anna's 9, and "he" 5.46, where 5 is wanted. Eva gets a weight of only
-# 0.75, and yet "she" receives 4.10, near Eva's 4: the nine weights show that other words supply the rest. The loss
+# Unseen pairs are harder: "he" gives Paul only 0.76 and receives 5.46 instead of 5, and the loss is 0.107, against
+# 0.007. Eva gets 0.75 and her value is 4.47: she contributes 3.36. The other words add the rest, Tom 0.50. The loss
 # asks for ages, not for weights.
 #
 # ## What you can do now

@@ -121,7 +121,7 @@ print(mixed[3, :, e])
 # ## Only what came before
 #
 # Token 1 may use only itself, token 2 the first two tokens, and so on. `torch.tril` ("triangle, lower") makes a matrix
-# that says so, a **mask**. Attention that obeys it is **causal**.
+# that says so with a 1 for each visible cell, a **mask**. With it in place, attention is **causal**.
 
 # %% name="tril"
 visible = torch.tril(torch.ones(T, T))
@@ -129,11 +129,12 @@ print(visible)
 
 # %% [markdown]
 # How do we tell softmax "no weight at all"? A score of 0 will not do: $\exp(0) = 1$, a share like any other. But
-# $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever the mask has a 0: `masked_fill` returns a new tensor,
-# with its second argument wherever the first is `True`.
+# $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever a cell is hidden. From here on, our masks are `True`
+# there. `masked_fill` returns a new tensor, with its second argument wherever the first is `True`.
 
 # %% name="minus-infinity"
-scores = torch.zeros(T, T).masked_fill(visible == 0, -torch.inf)
+hidden = visible == 0  # True where a cell is hidden
+scores = torch.zeros(T, T).masked_fill(hidden, -torch.inf)
 print(scores)
 weights = torch.softmax(scores, dim=-1)  # (T, T), every row sums to 1
 print(weights)
@@ -151,18 +152,19 @@ print(running[3, :, e])
 # "m" has read only itself: no "e". At the first "e", one of four characters is an "e", 0.2500; at the second, two of
 # six, 0.3333; at the end, two of eight, 0.2500 as before. So equal scores and a mask compute the **average so far**.
 #
-# One attention mechanism, with its own scores and values, is called a **head**.
+# A layer can do several such mixes side by side (chapter 5). One of them, with its own scores and values, is called a
+# **head**.
 #
 # Does the mask matter? We train one matrix of scores for all four pieces, so that each character's mixture comes close
 # to the *next* character: first with nothing hidden, then with the mask. How far will each loss fall? (You need not
 # read the code.)
 
 # %% name="peeking"
-for name, hidden in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", visible == 0)]:
+for name, mask in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", hidden)]:
     learned = torch.zeros(T, T, requires_grad=True)  # scores
     losses = []
     for step in range(300):
-        weights = torch.softmax(learned.masked_fill(hidden, -torch.inf), dim=-1)  # (T, T)
+        weights = torch.softmax(learned.masked_fill(mask, -torch.inf), dim=-1)  # (T, T)
         errors = (weights @ batch)[:, :-1] - batch[:, 1:]  # (4, 7, 19)
         loss = errors.pow(2).sum(dim=-1).mean()
         losses.append(loss.item())
@@ -171,13 +173,14 @@ for name, hidden in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", visi
             learned -= 10 * learned.grad
         learned.grad = None
     print(f"{name}: loss {losses[0]:.4f} with equal weights, {losses[-1]:.4f} in the end")
-    print(f"weights of token 2:\n{weights[1].detach()}")
+    print(f"weights of tokens 2 and 4:\n{weights[[1, 3]].detach()}")
 
 # %% [markdown]
 # With nothing hidden, the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. It copies.
 # But when the model writes, token 3 is not there yet, and tokens 1 and 2 get only 0.0031 each. With the mask, token 2
-# mixes only itself and token 1, which are there when the model writes. The loss falls only from 1.3140 to 1.2696. (A
-# model that only reads need not hide anything.)
+# stays at 0.5000 each: in none of the four pieces is its next character one of the first two. Token 4 moves, to 0.5625
+# for token 3, which equals the next character in two pieces. The loss falls only from 1.3140 to 1.2696, because these
+# scores know places, not characters. (A model that only reads need not hide anything.)
 
 # %% [markdown]
 # ## What is an average good for?
@@ -247,8 +250,8 @@ def my_causal_weights(scores):
     """Causal weights (B, T, T), every row sums to 1, from scores (B, T, T)."""
     ### BEGIN SOLUTION
     T = scores.shape[-1]
-    visible = torch.tril(torch.ones(T, T))  # (T, T), the same for every sequence
-    return torch.softmax(scores.masked_fill(visible == 0, -torch.inf), dim=-1)  # (B, T, T)
+    hidden = torch.tril(torch.ones(T, T)) == 0  # (T, T), the same for every sequence
+    return torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)  # (B, T, T)
     ### END SOLUTION
 
 # %% name="check-3-2"
@@ -272,9 +275,9 @@ check("3.2", my_causal_weights)
 # let a token see itself.)
 
 # %% name="strict-mask"
-strict = torch.tril(torch.ones(4, 4), diagonal=-1)  # the diagonal is hidden, too
-strict[0, 0] = 1  # except for <s>
-print(strict)
+strict = torch.tril(torch.ones(4, 4), diagonal=-1) == 0  # the diagonal is hidden, too,
+strict[0, 0] = False  # except for <s>
+print(strict.int())  # 1 where hidden
 
 # %% [markdown]
 # Second, weights sum to 1: where does a letter look if it has *not* occurred before? It needs a default, and the start
@@ -284,8 +287,8 @@ print(strict)
 # * `<s>`: ?
 # * another letter: ?
 #
-# How wide must both gaps be? (After the division, a score 5 above eight others gets $e^5 / (e^5 + 8)$ of the weight:
-# about 95 %.)
+# How wide must both gaps be? As an example with two levels only: if `<s>` scores 5 after the division and eight other
+# letters score 0, `<s>` gets $e^5 / (e^5 + 8) \approx 148 / 156$ of the weight, about 95 %.
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
@@ -336,10 +339,10 @@ def my_strict_weights(words):
     """Weights (T, T) of your head, each token seeing only those before it."""
     x = torch.eye(5)[[["<s>", "a", "b", "c", "d"].index(word) for word in words]]  # (T, 5)
     W_query, W_key, _ = my_memory()
-    visible = torch.tril(torch.ones(len(words), len(words)), diagonal=-1)
-    visible[0, 0] = 1  # <s> sees itself
+    hidden = torch.tril(torch.ones(len(words), len(words)), diagonal=-1) == 0
+    hidden[0, 0] = False  # <s> sees itself
     scores = (x @ W_query) @ (x @ W_key).T / W_key.shape[-1] ** 0.5
-    return torch.softmax(scores.masked_fill(visible == 0, -torch.inf), dim=-1)
+    return torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
 
 
 live.try_head(my_strict_weights, "<s> a b a c b a")
@@ -370,9 +373,8 @@ weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (6, 6), every row sums to 
 print(weights)
 
 # %% [markdown]
-# In row 2, "journey" gives 0.2041 to "Your" and 0.1659 to itself; the rest goes to the future, which we now hide. From
-# here on our masks are `True` where a cell is hidden: `torch.triu` with `diagonal=1` keeps what lies above the
-# diagonal.
+# In row 2, "journey" gives 0.2041 to "Your" and 0.1659 to itself; the rest goes to the future, which we now hide.
+# `torch.triu` with `diagonal=1` keeps what lies above the diagonal.
 
 # %% name="masked-before"
 future = torch.triu(torch.ones(6, 6), diagonal=1).bool()
@@ -396,7 +398,7 @@ pictures.show_weights(
 show_layer("mask")
 
 # %% [markdown]
-# The mask stands between the scores and softmax, and changes no shape. (It may also follow the division.)
+# The mask sits between the scores and softmax, and changes no shape. (It may also follow the division.)
 #
 # ## A test for leaks
 #
@@ -422,9 +424,10 @@ print(moved)
 print("not at all:", moved == 0)
 
 # %% [markdown]
-# Rows 1 to 3 do not move; "with" itself and the words after it do. The next function does this for every word,
-# with derivatives instead of nudges, and returns a matrix. Row $t$, column $s$ says how strongly input $s$ moves output
-# $t$. Anything below 1e-6 counts as a rounding error. You need only call it: `influences(causal_context, inputs)`.
+# Rows 1 to 3 do not move; "with" itself and the words after it do. The next function does this for every word, with
+# derivatives instead of nudges, and returns a matrix. Row $t$, column $s$ says how strongly input $s$ moves output $t$.
+# Anything below 1e-6 counts as a rounding error. (`jacobian` differentiates every output number by every input number;
+# `amax` keeps the largest for each pair of tokens.) You need only call it: `influences(causal_context, inputs)`.
 
 # %% name="influences"
 rounding = 1e-6  # anything less counts as no influence
@@ -460,14 +463,14 @@ torch.manual_seed(123)
 sentences = [torch.rand(6, 3) for _ in range(20)]
 for diagonal in [1, 2]:
     tables = [influences(lambda x: causal_context(x, diagonal), sentence) for sentence in sentences]
-    # not `> rounding`, which is False for nan
-    leaks = sum(bool((~(table.triu(1) <= rounding)).any()) for table in tables)
-    print(f"diagonal={diagonal}: leaks in {leaks} of 20")
+    tight = sum(bool((table.triu(1) <= rounding).all()) for table in tables)  # nan is not tight
+    print(f"diagonal={diagonal}: leaks in {20 - tight} of 20")
 
 # %% [markdown]
 # With `diagonal=2` every row sums to 1 and nothing fails, yet each word but the last sees the very word it has to
-# predict, in all 20 sentences. A leak that is found is proof; finding none is not, because derivatives vanish where
-# softmax saturates. But the right mask cannot leak: a hidden score is overwritten before softmax reads it.
+# predict, in all 20 sentences. A leak that is found is proof. Finding none is not: where softmax saturates, derivatives
+# are too small to show a leak. With the right mask there is nothing to find: a hidden score is overwritten before
+# softmax reads it.
 #
 # ## Zeros after softmax
 #
@@ -513,7 +516,7 @@ def masked_after_context(sequence, divide=False):
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# Test it, first without the division. Which call do you make, and where in the matrix would a leak show?
+# Test it, first without the division. What do you call, and where in the matrix would a leak show?
 
 # %% name="your-test"
 # your call:
@@ -531,14 +534,14 @@ answer("Q3.3", "b")
 # %% name="leak-without-division" tags=["answers-Q3.3"]
 print(influences(masked_after_context, inputs))
 divided = influences(lambda x: masked_after_context(x, divide=True), inputs)
-print("divided, it leaks:", bool((~(divided.triu(1) <= rounding)).any()))
+print("divided, it leaks:", not (divided.triu(1) <= rounding).all())
 
 # %% [markdown]
 # It leaks: none of the 15 numbers above the diagonal is 0. In row 1 they are about 0.0005, beside 0.1008 on the
-# diagonal. That is little, but training uses any path that lowers the loss, and when the model writes, this path is
-# gone. The future's weights are 0, but its scores are still in the sum that softmax divided by. With $s_{ij} =
-# \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising
-# cancels it:
+# diagonal. That is little. But training may use this path, as it did above with nothing hidden, and when the model
+# writes, the path is gone. The future's weights are 0, but its scores are still in the sum that softmax divided by.
+# With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and
+# renormalising cancels it:
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
@@ -571,8 +574,8 @@ live.show_masking(attention, inputs, tokens)
 #
 # ## A row with nothing left
 #
-# Sequences of unequal length are filled up with empty tokens, **padding**, which no token should attend to. At the end
-# of a sequence, the causal mask hides padding from every real token; at the beginning it does not. Suppose "Your" were
+# Shorter sequences are padded with empty tokens, **padding**, which no token should attend to. At the end of a
+# sequence, the causal mask hides padding from every real token; at the beginning it does not. Suppose "Your" were
 # padding. We hide its column, once with $-\infty$ and once, as some code does, with $-10^9$. What will be left in row
 # 1?
 
@@ -589,8 +592,8 @@ for filling in [-torch.inf, -1e9]:
 # %% [markdown]
 # In row 1 everything is hidden: its largest score is $-\infty$, and $-\infty - (-\infty)$ is `nan`. The next layer
 # spreads it to every row, since 0 times `nan` is `nan`. With $-10^9$ all six scores are equal, so every weight is
-# 0.1667, and the row attends to everything that was forbidden. A `nan` is easy to notice; this is not. A better mask
-# leaves something to see in every row.
+# 0.1667, and the row attends to everything, including all that was forbidden. A `nan` is easy to notice; this is not. A
+# better mask leaves something to see in every row.
 #
 # The last exercise makes such a mask, with three tools. `None` in an index inserts a dimension of size 1. Where one
 # size is 1 and the other is not, PyTorch repeats along it (**broadcasting**). And masks combine: `|` is "or", `&` is
@@ -624,7 +627,8 @@ answer("S3.2", "~torch.eye(T).bool()")
 # 3 points · ★★★ · 20 minutes
 #
 # Build the mask for a batch in which some tokens are padding. A token may see neither the future nor padding, with one
-# exception: it sees itself, so that no row is empty. `True` means hidden.
+# exception: it sees itself, so that no row is empty. That holds for padding, too: its output is never used, but must
+# not be `nan`. `True` means hidden.
 
 # %% name="exercise-3-4"
 def my_mask(is_padding):
