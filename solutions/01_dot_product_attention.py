@@ -54,7 +54,7 @@ from course_utils.layer_drawing import show_layer
 
 # %% name="meaning"
 axes = ["animal", "hunts", "action", "feeling"]
-# these say nothing alone:
+# on their own, these words carry no information:
 meaning = dict.fromkeys(["the", "because", "it", "was"], [0.0, 0.0, 0.0, 0.0])
 meaning |= dict.fromkeys(["cat", "fox"], [1.0, 1.0, 0.0, 0.0])  # an animal that hunts
 meaning |= dict.fromkeys(["mouse", "hen"], [1.0, -1.0, 0.0, 0.0])  # an animal that is hunted
@@ -177,8 +177,8 @@ print("cat", weights[1], "mouse", weights[4])
 print(weights @ embedded(story))
 
 # %% [markdown]
-# Each of the two gets 0.3393, and "it" takes a bit of both: it is an animal, 0.6786, but whether it hunts stays open,
-# 0.0000.
+# Each of the two gets 0.3393, and "it" takes a bit of both: its "animal" entry is 0.6786, but its "hunts" entry is
+# 0.0000: whether it hunts stays open.
 #
 # ### If you get stuck
 #
@@ -190,8 +190,8 @@ print(weights @ embedded(story))
 # ### Exercise 1.1 · A query that finds the hunted
 # 1 point · ★☆☆ · 5 minutes
 #
-# *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives the hunted
-# animals together at least nine tenths of the weight, in every sentence of up to ten of the twelve words above (repeats
+# *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives at least nine
+# tenths of the weight to the hunted animals combined, in every sentence of up to ten of the twelve words above (repeats
 # allowed) that contains a hunted animal. Many queries are right. Replace the dots, run the cell, then run the check.
 # (The two cells after the check let you try queries and sentences: use them before you answer, too.)
 
@@ -248,10 +248,10 @@ print(inputs.shape)
 # The shape is $(T, d_\mathrm{in})$: $T$ tokens with $d_\mathrm{in}$ numbers each. Formulas count tokens from 1, so
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
-# So far we wrote the query ourselves, because we knew what was missing. In **self-attention** the sentence asks itself:
-# each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of "journey", so
-# each word looks for words like itself. That is seldom what it needs, so chapter 2 adds a matrix that turns each
-# embedding into a query. The other steps stay the same, and we practise them here.
+# So far we have written the query ourselves, because we knew what was missing. In **self-attention** the sentence asks
+# itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of
+# "journey", so each word looks for words like itself. That is seldom what it needs, so chapter 2 adds a matrix that
+# turns each embedding into a query. The other steps stay the same, and we practise them here.
 #
 # The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). We compute the scores of "journey" one by
 # one.
@@ -337,9 +337,9 @@ live.show_query_steps(inputs, tokens)
 
 # %% [markdown]
 # Each word has a row, to be read from left to right: the score becomes a weight, and the weight says how much of the
-# word goes into the context vector below the line. The arrows show the same sum, tip to tail. (Click a word to let it
-# ask. Drag a number, or select it and press the arrow keys.) For "one" the smallest weight goes to "step", which has
-# only 0.05 where "one" has 0.77.
+# word goes into the context vector below the line. The arrows show the same sum, tip to tail. (Click a word to make it
+# the query. Drag a number, or select it and press the arrow keys.) For "one" the smallest weight goes to "step", which
+# has only 0.05 where "one" has 0.77.
 #
 # Try this: make "journey" the query, and raise its second number. Which score grows fastest? (Its own: the number is
 # multiplied by itself.) Then lower it below 0. Is a weight ever negative? (Never: an exponential is positive.)
@@ -457,10 +457,11 @@ same_norm = inputs / norms  # (6, 3), every row of norm 1
 print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=-1))
 
 # %% [markdown]
-# No: four of the six rows choose "journey", three of them over the word itself. The reason is its norm, 1.2227, the
-# largest: a vector of large norm scores high with every query that points roughly its way. ("one" chooses "starts",
-# which is slightly shorter than "journey" but closer in direction.) When all norms are 1, as in the last line, every
-# row chooses itself, 0 to 5: each vector then has its largest dot product with itself.
+# No: four of the six rows choose "journey", and three of those prefer it to their own word. The reason is its norm,
+# 1.2227, the largest: a vector of large norm scores high with every query that points roughly its way. ("one" chooses
+# "starts", which is slightly shorter than "journey" but closer in direction.) When all norms are 1, as in the last
+# line, every row chooses itself (the printed indices run from 0 to 5): each vector then has its largest dot product
+# with itself.
 #
 # In the last step, every row of weights mixes the same six vectors.
 
@@ -506,7 +507,7 @@ answer("S1.2", "keys.T")
 # ### Exercise 1.3 · Attention in one function
 # 2 points · ★★☆ · 10 minutes
 #
-# So far a sentence asked itself. But when a model translates, the words of the translation ask the words of the
+# So far, each sentence has asked itself. But when a model translates, the words of the translation ask the words of the
 # original. So let the queries come from one sentence, $T_q$ words long, and the keys and values from another, $T_k$
 # words long. The values have a width $d_v$ of their own. Scores may be very large.
 
@@ -533,12 +534,12 @@ check("1.3", my_attention)
 # ### Exercise 1.4 · Two groups that keep to themselves
 # 2 points · ★★☆ · 10 minutes
 #
-# Until now the embeddings were given. Here you design them, so that each group of words attends to itself. Every word
-# asks, with its embedding as query, key and value: the scores are `table @ table.T`, as for the six words. Make a table
-# with a row for each of the words below: two animals, two foods, and "the" and "and". In every sentence of up to eight
-# of these words that contains an animal and a food (words may repeat),
+# Until now the embeddings have been given. Here you design them, so that each group of words attends to itself. Every
+# word asks, with its embedding as query, key and value: the scores are `table @ table.T`, as for the six words. Make a
+# table with a row for each of the words below: two animals, two foods, and "the" and "and". In every sentence of up to
+# eight of these words that contains an animal and a food (words may repeat),
 #
-# * an animal shares its attention evenly among the animals, and gives all other words together at most a tenth;
+# * an animal shares its attention evenly among the animals, and gives at most a tenth to all other words combined;
 # * a food does the same among the foods;
 # * "the" and "and" attend to every word alike.
 #
@@ -592,7 +593,7 @@ live.try_head(my_weights, "the cat and the mouse bread and cheese")
 # **Question 1.3.** What happens to the context vector?
 #
 # * **a** It stays the same.
-# * **b** Its three numbers change, because the weights come in another order.
+# * **b** Its three numbers change, because the weights come in a different order.
 # * **c** It becomes that of another word, because "journey" has moved.
 
 # %% name="question-1-3"
@@ -606,7 +607,7 @@ print(torch.softmax(shuffled @ query, dim=0) @ shuffled)
 # It is the same vector, because a sum does not depend on the order of its terms. To this attention, a sentence is a bag
 # of words. Chapter 5 adds positions.
 #
-# ## How far back does it reach?
+# ## How far back does attention reach?
 #
 # Before attention, many language models were recurrent networks: they read token by token and kept all they had read in
 # one vector, the **state**. How much of the *first* word is left in it at the end? We change that word a little and

@@ -41,7 +41,7 @@ from course_utils.validation import check_input
 # %% [markdown]
 # ## From memory
 #
-# Answer three questions about chapter 1 without looking back: recalling something is what makes it stay. Write a word
+# Answer three questions about chapter 1 without looking back: recalling something is what makes it stick. Write a word
 # or a number in place of each question mark. `review()` repeats the questions that you miss. (They are stored beside
 # your notebooks; on Colab, mount your Drive first to keep them.)
 #
@@ -68,7 +68,7 @@ review()
 # %% [markdown]
 # ## One vector, three jobs
 #
-# *Tom gave Anna the bike because she liked it.* How old is she? To answer, "she" must find Anna and take over her age.
+# *Tom gave Anna the bike because she liked it.* How old is she? To answer, "she" must find Anna and pick up her age.
 
 # %% name="people"
 axes = ["female", "male", "thing", "pronoun", "age"]
@@ -90,10 +90,10 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
     print(f"she -> {word:8} {weight:.2f}")
 
 # %% [markdown]
-# As in chapter 1, each embedding does three jobs here, and it goes wrong: "she" gives 0.39 to itself and only 0.14 to
-# Anna, no more than to "it". "she" is female and a pronoun, so it matches best what is female and a pronoun: itself.
-# What "she" *asks for* should not be what "she" *is*. And what "she" takes from Anna should be the age, which plays no
-# part in finding her.
+# As in chapter 1, each embedding does three jobs here, and this time that goes wrong: "she" gives 0.39 to itself and
+# only 0.14 to Anna, no more than to "it". "she" is female and a pronoun, so it matches best what is female and a
+# pronoun: itself. What "she" *asks for* should not be what "she" *is*. And what "she" takes from Anna should be the
+# age, which plays no part in finding her.
 #
 # The remedy is one matrix per job. A vector times a matrix is a new vector, and the numbers in the matrix decide what
 # comes out. This is called a **projection**. (Those numbers are often called weights, too. Here they are
@@ -147,8 +147,8 @@ print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 # * each of these pronouns should receive the age of what it finds (the mean age of several), as closely as the weights
 #   allow, and nothing else.
 #
-# What the other words do does not matter, nor what "she" does if there is no girl. Choose any width $d_k$. The check
-# divides scores by $\sqrt{d_k}$, for a reason given below, so use somewhat larger numbers.
+# The other words may do anything, and so may "she" if there is no girl. Choose any width $d_k$. The check divides
+# scores by $\sqrt{d_k}$, for a reason given below, so use somewhat larger numbers.
 
 # %% name="exercise-2-1"
 def my_matrices():
@@ -190,8 +190,8 @@ def my_weights(words):
 live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% [markdown]
-# Once your answer is right, read the rows of "she" and "it": each finds its own. Does Anna's row find "she" in return?
-# (With our matrices, no: Anna finds herself.)
+# Once your answer is right, read the rows of "she" and "it": each finds the word it stands for. Does Anna's row find
+# "she" in return? (With our matrices, no: Anna finds herself.)
 #
 # For thousands of words, training finds such matrices, as the end of this chapter shows.
 #

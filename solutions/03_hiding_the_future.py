@@ -14,7 +14,7 @@
 # * design a head that averages, counts or recognises what came before;
 # * test whether a layer that you did not write leaks.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2, and to know what a derivative is.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2 and an idea of what a derivative is.
 #
 # Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helpers or installs them.
 
@@ -45,7 +45,7 @@ from course_utils.layer_drawing import show_layer
 #
 # Write a word or a number in place of each question mark, without looking back.
 #
-# **From memory 3.1.** A query and a key have 16 numbers each. By what is their score divided?
+# **From memory 3.1.** A query and a key have 16 numbers each. What is their score divided by?
 
 # %% name="memory-3-1"
 answer("M3.1", "4")
@@ -86,14 +86,16 @@ for t in range(8):
 # %% [markdown]
 # The text has 35 characters, 19 of them different.
 #
-# Eight tokens make eight exercises, and a model can do all of them at once. The trouble is that every answer but the
-# last is in the input, one place to the right of its question. A model that may look there learns to copy.
+# Eight tokens make eight training examples, and a model can work on all of them at once. The trouble is that every
+# answer but the last is in the input, one place to the right of its question. A model that may look there learns to
+# copy.
 #
 # ## The plainest mix: an average
 #
 # To see who reads what, we first let every token attend to all tokens equally. Our batch, of shape $(B, T,
 # d_\mathrm{in})$, holds the first four pieces of the text, of eight characters each. A character's embedding is a row
-# of an identity matrix: 19 numbers, all 0 except a 1 at its place in the vocabulary. Where in the last piece is an "e"?
+# of an identity matrix: 19 numbers, all 0 except a 1 at its place in the vocabulary. Where does an "e" occur in the
+# last piece?
 
 # %% name="batch"
 B, T = 4, 8
@@ -537,7 +539,7 @@ divided = influences(lambda x: masked_after_context(x, divide=True), inputs)
 print("divided, it leaks:", not (divided.triu(1) <= rounding).all())
 
 # %% [markdown]
-# It leaks: none of the 15 numbers above the diagonal is 0. In row 1 they are about 0.0005, beside 0.1008 on the
+# It leaks: none of the 15 numbers above the diagonal is 0. In row 1 they are about 0.0005, compared with 0.1008 on the
 # diagonal. That is little. But training may use this path, as it did above with nothing hidden, and when the model
 # writes, the path is gone. The future's weights are 0, but its scores are still in the sum that softmax divided by.
 # With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and
@@ -559,7 +561,8 @@ for hidden_score in [10.0, 103.0, 200.0]:
 
 # %% [markdown]
 # At 103 the visible weights sum to 7e-45, too little for a 32-bit float to hold precisely: 0.2000 is silently wrong. At
-# 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score: 0.2689.
+# 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score, so the first
+# weight stays 0.2689.
 #
 # The next figure has four layers: no mask, $-\infty$ before softmax, zeros after it, and zeros renormalised. Which will
 # leak?
@@ -713,8 +716,8 @@ progress(3)
 # | the same, renormalised | yes | hidden, up to rounding errors | `nan`, or silently wrong |
 # | $-\infty$ before softmax | yes | hidden, exactly | no effect |
 #
-# A sequence of $T$ tokens is $T$ exercises at once, and the **causal mask** hides their answers. Behind it, a head can
-# average or count; with a default token and a hidden diagonal, it can look for what came before.
+# A sequence of $T$ tokens is $T$ training examples at once, and the **causal mask** hides their answers. With this
+# mask, a head can average or count; with a default token and a hidden diagonal, it can look for what came before.
 #
 # **Next.** [Chapter 4](04_dropout_and_the_causal_class.ipynb) builds the mask into a class and adds dropout. All
 # chapters: [the course's contents](../README.md#chapters).

@@ -106,9 +106,9 @@ class CausalAttention(nn.Module):
         return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
 
 # %% [markdown]
-# The class makes its mask once, for `context_length` tokens; a shorter sentence takes its upper left corner. Dropout
-# comes later, and is off for now. Our batch holds the same six words twice. "Your" comes first, so it sees only itself.
-# What must its context vector be?
+# The class makes its mask once, for `context_length` tokens; for a shorter sentence it uses the mask's upper left
+# corner. Dropout comes later, and is off for now. Our batch holds the same six words twice. "Your" comes first, so it
+# sees only itself. What must its context vector be?
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -345,7 +345,7 @@ print(dropped)
 # Row 3 keeps all three of its weights, doubled, and sums to 2. Row 2 is all zeros: "journey" lost both of its weights,
 # and in this step it receives nothing.
 #
-# Another seed drops other weights. At a rate of 0.5, which row can only sum to 0 or 2? Try some seeds.
+# A different seed drops different weights. At a rate of 0.5, which row can only sum to 0 or 2? Try some seeds.
 
 # %% name="dropout-live" tags=["answers-Q4.3"]
 live.show_dropout(weights, tokens, masked=future)
@@ -369,8 +369,8 @@ for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2)
 # %% [markdown]
 # Only $1/(1-p)$ brings the average back to 1: the weight is kept with probability $1-p$.
 #
-# But single rows no longer sum to 1. Should we repair them, dividing each by its sum? Try it on an uneven row, averaged
-# over many draws. (Empty rows are left out.)
+# But individual rows no longer sum to 1. Should we repair them by dividing each by its sum? Try it on an uneven row,
+# averaged over many draws. (Empty rows are left out.)
 
 # %% name="renormalised"
 uneven = torch.tensor([0.9, 0.05, 0.05])
@@ -387,7 +387,7 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 # What if we dropped *scores*, before softmax? Then every row would sum to 1 by itself.
 
 # %% [markdown]
-# **Question 4.4.** Both scores of "journey" are dropped, so they are 0. Which weights does softmax make of them?
+# **Question 4.4.** Both scores of "journey" are dropped, so they are 0. What weights does softmax turn them into?
 #
 # * **a** 0.5 and 0.5.
 # * **b** 0 and 0.
@@ -402,9 +402,9 @@ answer("Q4.4", "a")
 #
 # ## In training, and afterwards
 #
-# A finished model should not miss words by chance. So every module of PyTorch has a switch called `training`: it is on
-# at first, `.eval()` turns it off, and `.train()` turns it on again. We give our class dropout and call it twice with
-# the switch on, twice with it off. Which calls will agree?
+# A finished model should not miss words by chance. So every PyTorch module has a switch called `training`: it is on at
+# first, `.eval()` turns it off, and `.train()` turns it on again. We give our class dropout and call it twice with the
+# switch on, twice with it off. Which calls will agree?
 
 # %% name="class-train-eval"
 torch.manual_seed(123)
@@ -468,9 +468,9 @@ check("4.1", MyDropout)
 # ## What dropout does to a head with a job
 #
 # Each thermometer knew the answer roughly. In exercise 3.3 a single token knows it: to tell whether a letter has
-# occurred before, the head gives nearly all its weight to an earlier copy and receives a 1, or to `<s>` and receives
-# a 0. (The cell has one solution.) More than one half counts as "yes". Drop each weight with a chance of one half. How
-# often will the second "a" say yes?
+# occurred before, the head gives nearly all its weight to an earlier copy and receives a 1, or to `<s>` and receives a
+# 0. (The next cell contains one solution.) More than one half counts as "yes". Drop each weight with a chance of one
+# half. How often will the second "a" say yes?
 
 # %% name="one-head"
 W_query = 30.0 * torch.eye(5)  # rows: <s>, a, b, c, d; each letter asks for itself
@@ -641,7 +641,7 @@ live.try_layer(layer_to_try, inputs, tokens)
 #
 # ## What you can do now
 #
-# Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 3.
+# Answer three last questions without looking back. The second shows code with a bug; the third goes back to chapter 3.
 
 # %% [markdown]
 # **Question 4.5.** A head puts all its weight on one token. With $p = 0.5$ in training, what does it receive?
@@ -654,7 +654,7 @@ live.try_layer(layer_to_try, inputs, tokens)
 answer("Q4.5", "b")
 
 # %% [markdown]
-# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()` each call returns something else.
+# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()` each call returns a different result.
 # Which line is wrong?
 #
 # * **a** `queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)`

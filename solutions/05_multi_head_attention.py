@@ -138,8 +138,8 @@ live.try_head(my_weights_back, "c a d a b")
 #
 # Can a head *learn* this job? We show it random letters and ask only for the result: the letter of the token before.
 #
-# In the second cell you need only the line of the loss, which compares the result at position $t$ with the letter at
-# $t-1$. (Adam chooses a step size for each parameter.) Guess first: will training find your matrices?
+# In the second cell you need only the line that computes the loss. It compares the result at position $t$ with the
+# letter at $t-1$. (Adam chooses a step size for each parameter.) Guess first: will training find your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -197,7 +197,7 @@ print(f"right letters in new sequences: {right.double().mean():.4f}")
 # ## One head, one set of weights
 #
 # Chapter 1 began with *The cat chased the mouse because it was hungry*. Now let "it" find out two things: who chases,
-# and who is chased? We write the sentence for every pair of four animals, twelve in all.
+# and who is chased. We write the sentence for every pair of four animals, twelve in all.
 
 # %% name="sentences"
 animals = ["cat", "fox", "mouse", "hen"]
@@ -216,7 +216,7 @@ x = torch.stack([vectors(sentence) for sentence in sentences])  # (12, 9, 19)
 print(x.shape)
 
 # %% [markdown]
-# The animals stand at positions 1 and 4. Suppose that "it" gives half of its weight to each. Then the cat and the mouse
+# The animals are at positions 1 and 4. Suppose that "it" gives half of its weight to each. Then the cat and the mouse
 # change places. Does "it" notice?
 
 # %% name="two-heads-tell"
@@ -522,7 +522,7 @@ live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 # ### Exercise 5.3 · Merge the heads
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the way back, again for any sizes, with and without a batch. The input need not be contiguous.
+# Write the inverse of the split, again for any sizes, with and without a batch. The input need not be contiguous.
 
 # %% name="exercise-5-3"
 def my_merge(context):
@@ -548,7 +548,7 @@ check("5.3", my_merge)
 #
 # So far each number in the output comes from one head. But in exercise 4.2 several heads worked on one answer: we
 # *added* their results. One more layer, `out_proj`, lets heads do that. For two heads with the results $Z_0$ and $Z_1$,
-# let $W^{(0)}$ be the upper half of its matrix $W_\mathrm{out}$ and $W^{(1)}$ the lower:
+# let $W^{(0)}$ be the upper half of the layer's matrix $W_\mathrm{out}$, and $W^{(1)}$ the lower half:
 #
 # $$[Z_0, Z_1]\,W_\mathrm{out} = Z_0 W^{(0)} + Z_1 W^{(1)}$$
 #
