@@ -193,7 +193,7 @@ print(weights @ embedded(story))
 # *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives at least nine
 # tenths of the weight to the hunted animals combined, in every sentence of up to ten of the twelve words above (repeats
 # allowed) that contains a hunted animal. Many queries are right. Replace the dots, run the cell, then run the check.
-# (The two cells after the check let you try queries and sentences: use them before you answer, too.)
+# (The two cells after the check let you try queries first.)
 
 # %% name="exercise-1-1"
 def my_query():
@@ -643,11 +643,11 @@ for copies in [1, 4, 20]:
           f" with W times 3 {louder:.1e}, attention {context_vector:.1e}")
 
 # %% [markdown]
-# In this recurrent network the first word fades: 1.0e-04 of it is left after 6 tokens, 3.8e-11 after 24, and 0.0e+00,
-# too little for a float, after 120. With $W$ times 3 it lasts longer: after 6 and after 24 tokens its influence is
-# larger than in attention, but after 120 it is 3.3e-08. In attention every word is one step away, however far back. Its
-# influence falls only because more words share the weight: after 120 tokens 1.3e-04 is left. The price is the number of
-# scores, the square of the length: 36 for 6 tokens, 14,400 for 120.
+# In this recurrent network the first word fades: its influence is 1.0e-04 over 6 tokens, 3.8e-11 over 24, and 0.0e+00,
+# too little for a float, over 120. With $W$ times 3 it is larger than in attention over 6 and 24 tokens, but 3.3e-08
+# over 120. In attention every word is one step away, however far back. Its influence falls only because more words
+# share the weight: after 120 tokens 1.3e-04 is left. The price is the number of scores, the square of the length: 36
+# for 6 tokens, 14,400 for 120.
 
 # %% [markdown]
 # ## What you can do now

@@ -84,7 +84,7 @@ for t in range(8):
     print(f"{text[:t + 1]!r:10} -> {text[t + 1]!r}")
 
 # %% [markdown]
-# The text has 35 characters, 19 of them different.
+# Of the 35 characters, 19 are different.
 #
 # Eight tokens make eight training examples, and a model can work on all of them at once. The trouble is that every
 # answer but the last is in the input, one place to the right of its question. A model that may look there learns to
@@ -154,8 +154,7 @@ print(running[3, :, e])
 # "m" has read only itself: no "e". At the first "e", one of four characters is an "e", 0.2500; at the second, two of
 # six, 0.3333; at the end, two of eight, 0.2500 as before. So equal scores and a mask compute the **average so far**.
 #
-# A layer can do several such mixes side by side (chapter 5). One of them, with its own scores and values, is called a
-# **head**.
+# Chapter 5 puts several such mixes side by side. Each, with its own scores and values, is called a **head**.
 #
 # Does the mask matter? We train one matrix of scores for all four pieces, so that each character's mixture comes close
 # to the *next* character: first with nothing hidden, then with the mask. How far will each loss fall? (You need not
@@ -289,8 +288,8 @@ print(strict.int())  # 1 where hidden
 # * `<s>`: ?
 # * another letter: ?
 #
-# How wide must both gaps be? As an example with two levels only: if `<s>` scores 5 after the division and eight other
-# letters score 0, `<s>` gets $e^5 / (e^5 + 8) \approx 148 / 156$ of the weight, about 95 %.
+# How wide must both gaps be? With two levels only, `<s>` at 5 (after the division) and eight letters at 0, `<s>` gets
+# $e^5 / (e^5 + 8) \approx 148 / 156$: about 95 %.
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
