@@ -224,7 +224,7 @@ print(readings[0])
 
 # %% name="trained-weights"
 def keep_mask(shape, p, seed):
-    """True where dropout keeps an entry, which it drops with chance p."""
+    """True where dropout keeps an entry; it drops each with probability p."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
@@ -468,9 +468,9 @@ check("4.1", MyDropout)
 # ## What dropout does to a head with a job
 #
 # Each thermometer knew the answer roughly. In exercise 3.3 a single token knows it: to tell whether a letter has
-# occurred before, the head gives nearly all its weight to an earlier copy and receives a 1, or to `<s>` and receives a
-# 0. (The next cell contains one solution.) More than one half counts as "yes". Drop each weight with a chance of one
-# half. How often will the second "a" say yes?
+# occurred before, the head gives nearly all its weight to an earlier copy (and receives a 1) or to `<s>` (a 0). The next
+# cell contains one solution. More than one half counts as "yes". Drop each weight with a chance of one half. How often
+# will the second "a" say yes?
 
 # %% name="one-head"
 W_query = 30.0 * torch.eye(5)  # rows: <s>, a, b, c, d; each letter asks for itself

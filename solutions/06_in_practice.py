@@ -308,7 +308,7 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
 # ways does. Which ways work at 2 words but not at 0?
 
 # %% name="padding-live"
-live.show_padding(4 * asking @ answering.T, german, english)  # 4 = 8 / √4: queries 8 times as long, scores divided by √4
+live.show_padding(4 * asking @ answering.T, german, english)  # 4 = 8 / √4, for longer queries
 
 # %% [markdown]
 # As long as one word is left, the three ways agree: the words get all of the weight. They differ at 0 words. Then
