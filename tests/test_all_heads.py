@@ -39,7 +39,7 @@ def test_every_head_has_its_small_map_and_a_pressed_one_becomes_large(chromium, 
 @pytest.mark.parametrize(
     "shape, more, sentence",
     [
-        ((3, 4, 4), {}, r"take show_attention\), shape \(num_layers, num_heads, 4, 4\); this has shape \(3, 4, 4\)"),
+        ((3, 4, 4), {}, r"use show_attention\), shape \(num_layers, num_heads, 4, 4\); this has shape \(3, 4, 4\)"),
         ((2, 3, 5, 5), {}, r"shape \(num_layers, num_heads, 4, 4\); this has shape \(2, 3, 5, 5\)"),
         ((2, 3, 4, 4), {"layer": 2}, "no layer 2, head 0: layers go from 0 to 1, heads from 0 to 2"),
         ((2, 3, 4, 4), {"head": -1}, "no layer 0, head -1"),

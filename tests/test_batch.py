@@ -739,10 +739,10 @@ def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
     [
         (["nowhere"], "does not exist"),
         (["file.txt"], "neither a folder nor a zip"),
-        (["class", "--workers", "0"], "from 1 on"),
+        (["class", "--workers", "0"], "at least 1"),
         (["class", "--seconds", "0"], "above 0"),
         ([], "Name the submissions"),
-        (["class", "--out", "class/out"], "lies inside"),
+        (["class", "--out", "class/out"], "is inside"),
         (["bare"], "contains no submissions"),
         (["class", "--moodle", "file.txt"], "cannot be filled: it has no column"),
         (["class", "--moodle", "none.csv"], "^none.csv: No such file or directory. Fix this and run"),

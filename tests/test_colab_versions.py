@@ -47,7 +47,7 @@ show = interactive.show
 
 def moved(controls, figure):
     show(controls, figure)
-    for control, value in zip(controls, (2, False, 0.5, 7)):
+    for control, value in zip(controls, (2, 0.5, 7)):
         control.value = value
 
 interactive.show = moved
@@ -83,4 +83,4 @@ def test_the_widgets_are_of_the_models_that_colab_has_and_say_only_what_these_kn
     for comm, state in updates:
         assert set(state) <= set(opened[comm])
     followed = [content for kind, content in messages if kind == "update_display_data"]
-    assert len(followed) == 4 and all("course-figure" in content["data"]["text/html"] for content in followed)
+    assert len(followed) == 3 and all("course-figure" in content["data"]["text/html"] for content in followed)

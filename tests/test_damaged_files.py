@@ -163,7 +163,7 @@ def test_what_is_no_number_in_a_decision_is_refused(value, run, tmp_path):
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("student,points,points\njane,1,2\n", "'points' is unknown or there twice"),
+        ("student,points,points\njane,1,2\n", "'points' is unknown or occurs twice"),
         ("student,points\njane,1,5\n", "row 2: too many fields"),
         ('student,comment\njane,"open\njohn,never read\n', "look for an unmatched quote"),
         ("student,points\n\n,\njane,x\n", "row 4: 'x'"),

@@ -55,7 +55,7 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
     board.click(position={"x": size["width"] / 6, "y": size["height"] / 4})
     shown.mouse.move(0, 0)
     assert page.state(shown)["layer"] == page.state(shown)["head"] == 0
-    assert 'attends most to "When" (0.20)' in page.said(shown) and "without 0.0 it has 0.500." in page.said(shown)
+    assert 'attends most to "When" (0.20)' in page.said(shown) and "without 0.0 it gets 0.500." in page.said(shown)
 
 
 @browser.needs_chromium
@@ -71,7 +71,7 @@ def test_a_click_on_a_head_puts_it_into_the_box_and_a_second_one_takes_it_out(ch
     own = '<div class="own-sentence"><input></div>'
     box = f'<div class="cell">{own}<div class="heads-off"><input value="0.1"></div>{{}}</div>'
     shown = page.opened(chromium, tmp_path, box.format(language_model.language_model_figure([live_run], 0, 1).html()))
-    assert "without 0.1 it has 0.400." in page.said(shown)
+    assert "without 0.1 it gets 0.400." in page.said(shown)
     board, entry = shown.get_by_role("application", name="All heads"), shown.locator(".heads-off input")
     size = board.bounding_box()
     places = [{"x": size["width"] * 5 / 6, "y": size["height"] * 3 / 4}, {"x": size["width"] / 2, "y": 5}]

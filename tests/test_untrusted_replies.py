@@ -212,7 +212,7 @@ STOPPED = {"type": "RuntimeError", "message": "in place", "line": 0, "code": ""}
     "id, part, odd, words",
     [
         ("2.4", "extra_parameters", ["spare.weight"], "extra parameter, `spare.weight`"),
-        ("2.4", "same_initialization", ["W_query", "W_key"], "start from the same numbers"),
+        ("2.4", "same_initialization", ["W_query", "W_key"], "start with the same numbers"),
         ("2.4", "unregistered", ["mask"], "does not move"),
         ("2.4", "backward_error", STOPPED, "but computing gradients failed"),
         ("3.2", "flipped", honest(EXERCISE)[0]["values"], "keeps something from the first call"),

@@ -37,7 +37,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     headLabels(page, LABELS, top, wide, HIGH, layers, heads, { layer, head });
     page.grid("all", LABELS, top, wide, HIGH, ahead, {
       text: () => "",
-      colour: (more) => [...HEADS[+(more <= 0)], limit(0.25 + 4 * Math.abs(more), 0.25, 1).toFixed(2)],
+      colour: (more) => [...HEADS[+(more <= 0)], limit(0.25 + 4e-5 * Math.abs(more), 0.25, 1).toFixed(2)],
       label: "All heads: a row for each layer, a column for each head",
       press: (layer, head) => page.change({ layer, head }),
     });

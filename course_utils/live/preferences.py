@@ -19,7 +19,7 @@ def show_preferences(
     sentences: {its change: (weights (num_layers, num_heads, T, T), T tokens, up to 16, one noun, the other)}.
     asks: the word that asks. layer, head: of the weights drawn at first. Raises ValueError for other input.
     """
-    cases = []
+    cases, tables = [], []
     for name, (weights, tokens, *nouns) in sentences.items():
         pictures.check_room(len(tokens), MOST_TOKENS, "tokens")
         if missing := {asks, *nouns} - set(tokens):
@@ -28,8 +28,9 @@ def show_preferences(
         rows = pictures.shaped("weights", weights, "be all heads of a model", *shape)[:, :, tokens.index(asks)]
         first, second = sorted(map(tokens.index, nouns))  # the first noun has the first colour
         ahead, nouns = rows[:, :, first] - rows[:, :, second], [tokens[first], tokens[second]]
-        cases.append({"name": name, "tokens": tokens, "nouns": nouns, "rows": packed(rows), "ahead": ahead})
-    ahead = cases[0]["ahead"]
+        whole = (ahead * 1e5).round().astype(int)  # shorter
+        cases.append({"name": name, "tokens": tokens, "nouns": nouns, "rows": packed(rows), "ahead": whole})
+        tables.append(ahead)
     about = f'By how much "{asks}" prefers the first noun, in each head, in "{" ".join(cases[0]["tokens"])}":'
-    names, columns = ([f"{what} {k}" for k in range(size)] for what, size in zip(["layer", "head"], ahead.shape))
-    Figure("preferences", about, names, ahead, columns, cases=cases, asks=asks, layer=layer, head=head).show()
+    names, columns = ([f"{what} {k}" for k in range(size)] for what, size in zip(["layer", "head"], tables[0].shape))
+    Figure("preferences", about, names, tables[0], columns, cases=cases, asks=asks, layer=layer, head=head).show()
