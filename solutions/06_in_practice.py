@@ -718,7 +718,7 @@ class TinyModel(nn.Module):
 # %% name="generate"
 @torch.no_grad()
 def generate(model, numbers, count, cached, padding=None):
-    """The given numbers (..., T), followed by `count` more, each the one with the largest score. padding: (..., T)."""
+    """The numbers (..., T), then `count` more, each the likeliest next. padding: (..., T)."""
     caches, new = (None, None), numbers
     for _ in range(count):
         if cached:

@@ -477,7 +477,7 @@ for layer in [0, 5, 10, 15, 20, 25, 29]:
 
 # %% name="exercise-11-3"
 def my_windowed_loss(model, ids, window, sinks):
-    """The mean cross-entropy of ids (1, T) with this window and this number of sinks: a tensor ()."""
+    """The mean cross-entropy of ids (1, T) with this window and so many sinks: a tensor ()."""
     ### BEGIN SOLUTION
     places = torch.arange(ids.shape[1])
     age = places[:, None] - places  # (T, T)
@@ -853,7 +853,7 @@ check("11.5", my_accepted)
 
 # %% name="guessing"
 def look_up(ids, most=8):
-    """The tokens that followed the latest earlier occurrence of the list's last two tokens, or []."""
+    """What followed the latest earlier place of the last two tokens in a list, or []."""
     for start in range(len(ids) - 3, -1, -1):
         if ids[start : start + 2] == ids[-2:]:
             return ids[start + 2 : start + 2 + most]
