@@ -532,8 +532,8 @@ for need_weights in [True, False]:
     print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
 
 # %% [markdown]
-# If it returns the weights, the result is `nan`. If not, there is no `nan` here, but there is one in `eval()` under
-# `no_grad` with an even number of heads (PyTorch 2.11 to 2.15).
+# If it returns the weights, the result is `nan`; if not, only in `eval()` under `no_grad` with an even number of heads
+# (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
 # ## Newer techniques
@@ -690,8 +690,7 @@ for size, (layers, width, num_heads) in configurations.items():
 #
 # Burume's guide lists 117M, 345M, 762M and 1.5B. The first three are in the GPT-2 paper; OpenAI later noted in its
 # repository that its original counts were wrong. His table also gives medium 24 heads of "~43" and large 36 heads of
-# "~36". 24 and 36 are numbers of *layers*, an easy slip when the two columns are side by side and agree for the small
-# model. Could they be heads?
+# "~36". 24 and 36 are numbers of *layers*, an easy slip, since both agree for the small model. Could they be heads?
 
 # %% name="layers-are-not-heads"
 for width, num_heads in [(1024, 24), (1280, 36)]:
