@@ -48,7 +48,7 @@ def graded(sandbox, monkeypatch):
         files = [
             content if isinstance(content, tuple) else ((f"{k}.ipynb",), content) for k, content in enumerate(contents)
         ]
-        made = grader.grade_submission(Task(WHO, files, [], "", 60), sandbox, print)
+        made = grader.grade_submission(Task(WHO, files, [], "", 300), sandbox, print)
         return {entry.result.id: entry for entry in made.graded}, made
 
     return of
