@@ -19,7 +19,7 @@ from course_tools.grading.reports import ReportStore, Student, Task
 from course_tools.grading.sandbox.sandbox import Outcome
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
-from course_utils.explaining import explain, program
+from course_utils.explaining import explain
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored
@@ -118,8 +118,6 @@ def test_grading_says_what_check_says(chapter, row, tried, graded, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", "")
     for most in ("MOST_TRIED", "MOST_TRIED_LAYERS"):
         monkeypatch.setattr(explain, most, min(tried, getattr(explain, most)))
-    for module in (explain, program):  # on a busy machine one of the two would find less
-        monkeypatch.setattr(module, "MOST_SECONDS", 60)
     texts = {id: IMPORTS + answer.code for id, answer in row.items()}
     found, _ = graded(packed(notebook(texts, chapter=chapter)))
     for id, answer in row.items():

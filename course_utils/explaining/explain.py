@@ -43,7 +43,7 @@ MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_LINES = 2  # lines named besides the first
 MOST_NAMES = 3  # names whose values are told
-MOST_SECONDS = 1.5  # of computing, after which no new search is begun, and the reply is what is known by then
+MOST_SECONDS = 3  # of computing, after which no new search is begun; the counts above end nearly all of them before
 
 
 class LocalRunner:

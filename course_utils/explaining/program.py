@@ -25,7 +25,7 @@ WATCHED_NODES = (
 NEEDS_PARENT = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare)  # around a piece that cannot be read without them
 # a number or a name is shown with what it is a part of
 CONTEXT = (ast.expr, ast.keyword, ast.Slice)
-MOST_SECONDS = 1  # for the changes of one search: a learner waits for the reply
+MOST_SECONDS = 4  # for the changes of one search, where an answer is slow: the counts of `explain` end the others
 MOST_STEPS = 4000
 LARGEST = 20_000  # numbers of a value that is written down
 DEEPEST = 50  # entries of a list that is written down
