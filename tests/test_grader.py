@@ -24,7 +24,7 @@ from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored
 from tests.support.handed_in import notebook, packed
-from tests.support.sandboxes import BEST, OTHERS, other_way, sandbox  # noqa: F401
+from tests.support.sandboxes import BEST, OTHERS, graders_sandbox, other_way, sandbox  # noqa: F401
 
 IMPORTS = """import math
 
@@ -43,15 +43,16 @@ CHECKED = [id for id, exercise in EXERCISES.items() if exercise.chapter == 3]
 def graded(sandbox, monkeypatch):
     """Grade notebooks (bytes, or names and bytes) as one submission: {id: GradedExercise} and the Report."""
     monkeypatch.setattr(grader, "remembered_results", {})  # nothing is known of what another test has handed in
+    return lambda *contents: grade_in(sandbox, *contents)
 
-    def of(*contents):
-        files = [
-            content if isinstance(content, tuple) else ((f"{k}.ipynb",), content) for k, content in enumerate(contents)
-        ]
-        made = grader.grade_submission(Task(WHO, files, [], "", 300), sandbox, print)
-        return {entry.result.id: entry for entry in made.graded}, made
 
-    return of
+def grade_in(sandbox, *contents):
+    """What `graded` gives, in this sandbox."""
+    files = [
+        content if isinstance(content, tuple) else ((f"{k}.ipynb",), content) for k, content in enumerate(contents)
+    ]
+    made = grader.grade_submission(Task(WHO, files, [], "", 300), sandbox, print)
+    return {entry.result.id: entry for entry in made.graded}, made
 
 
 def answers(found):
@@ -113,13 +114,16 @@ def agreements():
         seen[chapter] += 1
 
 
-@pytest.mark.parametrize("sandbox, chapter, row, tried", list(agreements()), indirect=["sandbox"], scope="module")
-def test_grading_says_what_check_says(chapter, row, tried, graded, monkeypatch):
+@pytest.mark.parametrize(
+    "graders_sandbox, chapter, row, tried", list(agreements()), indirect=["graders_sandbox"], scope="module"
+)
+def test_grading_says_what_check_says(chapter, row, tried, graders_sandbox, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", "")
+    monkeypatch.setattr(grader, "remembered_results", {})
     for most in ("MOST_TRIED", "MOST_TRIED_LAYERS"):
         monkeypatch.setattr(explain, most, min(tried, getattr(explain, most)))
     texts = {id: IMPORTS + answer.code for id, answer in row.items()}
-    found, _ = graded(packed(notebook(texts, chapter=chapter)))
+    found, _ = grade_in(graders_sandbox, packed(notebook(texts, chapter=chapter)))
     for id, answer in row.items():
         said = commands.judge_attempt(EXERCISES[id], collected.Answer(id, IMPORTS + answer.code).object())
         if "NameError" not in str(said):  # here there is only the cell, there the whole notebook

@@ -40,6 +40,14 @@ def sandbox(request):
         yield sandbox
 
 
+@pytest.fixture(scope="module", params=WAYS)
+def graders_sandbox(request):
+    """A sandbox of each way with the limits that the grader sets: all that an explanation needs fits in them."""
+    skip_without(request.param)
+    with Sandbox(request.param) as sandbox:
+        yield sandbox
+
+
 @pytest.fixture(scope="module")
 def best():
     """A sandbox of the best way, for what does not depend on the way."""
