@@ -144,9 +144,11 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
 @pytest.mark.parametrize(
     "number",
     [
-        signal.SIGINT,
         signal.SIGKILL,
-        pytest.param(signal.SIGTERM, marks=pytest.mark.every_setting("a run that is told to end")),
+        *(
+            pytest.param(number, marks=pytest.mark.every_setting("a run that is told to end"))
+            for number in (signal.SIGINT, signal.SIGTERM)
+        ),
     ],
 )
 def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(number, handed, tmp_path, here):

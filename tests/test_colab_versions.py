@@ -10,7 +10,7 @@ from course_tools import environment
 from course_tools.repository import ROOT
 from tests.support import colab_versions
 
-pytestmark = pytest.mark.every_setting("Colab's versions")
+pytestmark = pytest.mark.in_matrix("Colab's versions")
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,7 @@ def test_a_fresh_clone_gets_an_environment_once_and_an_interrupted_one_is_taken_
 
 
 @pytest.mark.every_setting("an environment of another Python")
-@pytest.mark.parametrize("version", ["3.15", "3.10"])
+@pytest.mark.parametrize("version", ["3.15", pytest.param("3.10", marks=pytest.mark.in_matrix("an older Python"))])
 def test_an_environment_of_another_python_is_made_anew(version, clone_with_pip):
     (packages,) = clone_with_pip.glob(".venv/[Ll]ib/**/site-packages")
     other = f"import sys; sys.version_info = ({version.replace('.', ', ')}, 0, 'final', 0)\n"

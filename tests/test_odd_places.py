@@ -78,11 +78,12 @@ def place():
 
 
 LONG = pytest.mark.in_matrix("odd places")
+OTHERS = pytest.mark.every_setting("commands in an odd folder")
 
 
-def settings(*once):
+def settings(*soon):
     """Parametrise with all settings; those that are not named here only with --matrix."""
-    each = [pytest.param(name, marks=() if name in once else LONG) for name in SETTINGS]
+    each = [pytest.param(name, marks=OTHERS if name in soon else LONG) for name in SETTINGS]
     return pytest.mark.parametrize("setting", each)
 
 

@@ -129,7 +129,7 @@ def test_the_wheel_holds_the_package_and_no_notebook(made):
     assert {repository.relative(path) for path in of_package} <= set(names)
 
 
-@pytest.mark.every_setting("a second push")
+@pytest.mark.in_matrix("a second push")
 def test_a_second_push_changes_nothing_where_nothing_changed_and_leaves_old_notebooks_their_wheel(fork, made):
     (old,) = made.glob("*.whl")
     (fork / "README.md").write_text("New words.\n", encoding="utf-8")

@@ -31,9 +31,11 @@ NAMES = ["index", *LEARNERS, "ways", "glossary", "ledger", "api", "search"]
 
 
 def pages(*once):
-    """All pages, as parameters of a test; those that are not named in every setting only."""
-    other = pytest.mark.every_setting("every page of the site")
-    return [pytest.param(name, id=name, marks=() if name in once else other) for name in NAMES]
+    """All pages, as parameters of a test; of those that are not named, two in every setting and all in the matrix."""
+    marks = dict.fromkeys(NAMES, pytest.mark.in_matrix("every page of the site"))
+    marks |= dict.fromkeys(["05_multi_head_attention", "glossary"], pytest.mark.every_setting("two more pages"))
+    marks |= dict.fromkeys(once, ())
+    return [pytest.param(name, id=name, marks=marks[name]) for name in NAMES]
 
 
 PAGES = pages("index", "03_hiding_the_future")

@@ -40,7 +40,9 @@ def run(folder, *arguments, **changes):
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+@pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n", "2"], marks=pytest.mark.every_setting("a summary of several workers"))]
+)
 def test_a_run_ends_with_what_it_proves_and_then_pytests_own_line(workers, tmp_path):
     (tmp_path / "test_something.py").write_text(TESTS, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text(

@@ -21,7 +21,10 @@ from tests.support import environments
 
 COLABS, NEWEST = "2.11.0", "2.15.0"  # versions of torch, beside the one in requirements.txt
 FILES = ["requirements.txt", "course_tools/requirements.txt", "tests/requirements.txt"]
-LONG_FILES = ("odd_places", "colab", "browser", "other_notebooks", "nbgrader", "play")
+LONG_FILES = (
+    *("odd_places", "colab", "colab_versions", "browser", "other_notebooks", "nbgrader", "play"),
+    *("site", "publish", "environment", "grader", "exercise_families"),
+)
 TAKING_MINUTES = ["--all", "--long", *(f"tests/test_{name}.py" for name in LONG_FILES)]
 FRESH = ["--all", "tests/test_families.py", "-kdrawn_anew"]
 PASSED, FAILED, NOT_AVAILABLE = "passed", "failed", "not available"
