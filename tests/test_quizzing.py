@@ -7,6 +7,7 @@ from course_tools.grading.own_code import describe_kind
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.explaining.explain import LocalRunner
 from course_utils.explaining.program import program_of
+from course_utils.quizzing.changes import changes_of
 from course_utils.quizzing.questions import in_turn, questions_on
 from tests.support import answers
 from tests.support.own_code import OwnCode
@@ -88,6 +89,22 @@ def my_attention(queries, keys, values):
 """
     words = str(questions(answers.Answer("1.3", code)))
     assert "becomes" in words and "`t + 1` becomes `t + 0`" not in words and "`t = t + 1`, is removed" not in words
+
+
+def test_a_line_that_is_alone_in_its_block_is_not_removed():
+    """As told, that would be a syntax error."""
+    code = """
+def my_causal_weights(scores):
+    T = scores.shape[-1]
+    hidden = torch.ones(T, T).triu(1).bool()
+    if scores.dim() > 2:
+        hidden = hidden[None]
+    hidden = hidden | hidden
+    return scores.masked_fill(hidden, -torch.inf).softmax(-1)
+"""
+    program = program_of(answers.Answer("3.2", code).object(), "my_causal_weights")
+    removed = [each.words for each in changes_of(program) if each.words.endswith("is removed")]
+    assert removed == ["line 7, `hidden = hidden | hidden`, is removed"]
 
 
 def test_no_question_is_made_before_it_is_asked_for():

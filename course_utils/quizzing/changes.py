@@ -40,9 +40,9 @@ def changes_of(program):
 def in_words(program, node, fix):
     """The Change of a Fix, or None."""
     if fix.new == "pass":
-        old = ast.unparse(node)
+        old, alone = ast.unparse(node), [node] in vars(program.parents[id(node)]).values()  # its block would be empty
         words = f"line {node.lineno}, `{old}`, is removed"
-        return Change(fix, words) if len(old) <= LONGEST and "\n" not in old else None
+        return None if alone or len(old) > LONGEST or "\n" in old else Change(fix, words)
     old, new = program.before_and_after(fix)
     tail = re.search(r"\.[a-z_]\w*$", old)
     if tail and new.endswith(tail[0]):  # a method's name without its call
