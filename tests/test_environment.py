@@ -154,7 +154,7 @@ WITHOUT_TORCH = {
     "macOS before 14": MAC | {"mac_ver": ("11.7.10",)},
     "Windows on ARM": LINUX | {"system": "Windows", "machine": "ARM64", "libc_ver": ("", "")},
     "Linux without glibc (such as Alpine)": LINUX | {"libc_ver": ("musl", "1.2.5")},
-    "Linux with a glibc before 2.28": LINUX | {"libc_ver": ("glibc", "2.17")},
+    "Linux with glibc older than 2.28": LINUX | {"libc_ver": ("glibc", "2.17")},
 }
 
 
