@@ -188,7 +188,7 @@ def test_where_there_is_torch_another_python_is_named(known, monkeypatch):
         environment.run_step(["pip"])
 
 
-@pytest.mark.parametrize("status, words", [(0, ""), (1, "the default build (5 GB, not 2)")])
+@pytest.mark.parametrize("status, words", [(0, ""), (1, "the default one (5 GB, not 2)")])
 def test_where_the_cpu_build_cannot_be_had_the_ordinary_one_comes_next(status, words, monkeypatch, capsys):
     commands = []
     monkeypatch.setattr(

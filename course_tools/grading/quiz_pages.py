@@ -11,7 +11,7 @@ from course_utils.judging.result import rich
 QUIZ_FILES, ORAL_FILES = ("quiz.html", "quiz_key.html", "quiz_moodle.xml", "quiz.txt"), ("oral.html",)
 QUESTIONS_IN_TALK = 3
 LETTERS = "abcd"
-NOTHING_TO_ASK = "No questions for {}: no answer, or none that runs."
+NOTHING_TO_ASK = "No questions for {}: there is no answer, or none that runs."
 
 
 def file_names(options):

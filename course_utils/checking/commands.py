@@ -51,7 +51,7 @@ def check(id: str, attempt: object) -> Result:
     return replace(result, message=f'{result.message}\n`hint("{id}")` says more.')
 
 
-hints_on_answers: dict[str, list[str]] = {}  # {exercise: the hints that are left on the answer that was checked last}
+hints_on_answers: dict[str, list[str]] = {}  # {exercise: the hints left on the answer that was checked last}
 
 
 def text_of(attempt):
@@ -64,7 +64,7 @@ def not_an_attempt(exercise, attempt):
     if not callable(attempt):
         words = f"Pass the function or class itself, without parentheses: check({exercise.id!r}, {exercise.name})."
     elif str(getattr(attempt, "__module__", "")).startswith("course_utils."):
-        words = "This is the course's own code. Write yours, then check that."
+        words = "This is the course's own code. Write your own, then check that."
     else:
         return None
     return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
@@ -77,7 +77,7 @@ def judge_attempt(exercise, attempt):
             data = run_calls(attempt, exercise.calls)
             return explain_locally(exercise, attempt, data, judge(exercise, data))
     except KeyboardInterrupt:
-        words = "You stopped the check while your code was running. Does a loop in it never end?"
+        words = "You stopped the check while your code was running. Is there a loop in it that never ends?"
         return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
 
 
@@ -88,7 +88,7 @@ def unknown_id(id, known):
     if id in known:
         return None
     near = [other for other in known if other.split(".")[0] == id.split(".")[0]] or list(known)
-    return f"There is no {id!r}. There are: {', '.join(near)}."
+    return f"There is no {id!r}. Choose one of these: {', '.join(near)}."
 
 
 def hint(id: str) -> Message:
@@ -163,7 +163,7 @@ def quiz(id: str, *choices: str) -> Message:
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if id not in own_code.right_attempts:
-        return Message(f'First check your right answer once more: `check("{id}", {EXERCISES[id].name})`.')
+        return Message(f'First check your right answer in this session: `check("{id}", {EXERCISES[id].name})`.')
     program, asked = own_code.questions(id)
     if not asked:
         return Message("There is nothing to ask about this answer.")
