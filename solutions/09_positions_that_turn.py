@@ -319,7 +319,7 @@ answer("Q9.3", "a")
 
 # %% [markdown]
 # That is the first silent slip, **mixed layouts**. The fix is simple: reorder the numbers of queries *and* keys, so
-# that all first numbers of pairs come before all second ones.
+# that the first numbers of all pairs come before the second numbers.
 
 # %% name="permuted"
 order = torch.cat([torch.arange(0, 8, 2), torch.arange(1, 8, 2)])
