@@ -334,8 +334,8 @@ for name, model in [("one head", one), ("two heads", two)]:
 
 # %% [markdown]
 # One head names who chases in all twelve sentences, but who is chased in only seven. Two heads of half the size name
-# both in all twelve. (We trained on all twelve; later we hold some out.) What goes wrong with one head? Look at its
-# weights in four sentences.
+# both in all twelve. (We trained on these; later we hold some out.) What goes wrong with one head? Look at its weights
+# in four sentences.
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -355,8 +355,8 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
 # %% [markdown]
 # The animal that chases gets the larger weight. Where the mouse chases, almost nothing is left for the other animal,
 # and "it" names the cat both times, a guess that is right once. Where the cat chases the hen, "it" even names a mouse.
-# One head can tell the two apart only by giving more weight to one, and then the other is faint. (A later layer can
-# amplify it; two heads deliver both at full strength.)
+# One head can tell them apart only by giving more weight to one; then the other is faint. (A later layer can amplify
+# it; two heads deliver both at full strength.)
 #
 # Before you run the next cell, guess for each of the two heads: which column will be bright, and from which word on?
 
@@ -396,7 +396,7 @@ print(queries[0, 1])
 
 # %% [markdown]
 # These are the same twelve numbers, head after head. The width of one head, here 4, is called **head_dim**. But `@`
-# needs a matrix (T, head_dim) for each head. The four steps are view, transpose, attention in each head, and merge.
+# needs a matrix (T, head_dim) for each head. There are four steps: view, transpose, attention in each head, merge.
 #
 # **Step 1: view.** `view` keeps the numbers and their order but changes the sizes: 12 becomes 3 heads of 4. **Step 2:
 # transpose.** Heads and tokens change places, so that `@` repeats over heads as it does over the batch.
@@ -418,7 +418,7 @@ print(queries[0, :, 1])  # "journey" in each head
 answer("Q5.2", "b")
 
 # %% [markdown]
-# Whose numbers go where? We replace each number by the position of its token, 0 to 5, and split both ways.
+# Whose numbers go where? We replace each number by its token's position, 0 to 5, and split both ways.
 
 # %% name="whose-number" tags=["answers-Q5.2"]
 owners = torch.arange(6).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
