@@ -31,7 +31,7 @@ def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], 
         weights = pictures.array(weights_of(words))
     except (KeyError, ValueError) as missing:
         word = next((word for word in words if word in str(missing)), None)
-        words_known = f'"{word}" has no numbers here. Words that have: {", ".join(dict.fromkeys(known))}.'
+        words_known = f'"{word}" has no numbers here. Words with numbers: {", ".join(dict.fromkeys(known))}.'
         raise ValueError(words_known if word else str(missing)) from missing
     except Exception as error:  # whatever a learner's code does
         raise ValueError(f"Nothing to show yet: fill in the exercise. ({type(error).__name__}: {error})") from error
