@@ -681,7 +681,7 @@ answer("Q11.3", "b")
 
 # %% name="each-changed"
 def each_changed(ids, tokens, change):
-    """Log-probabilities of tokens (B, K) after ids (B, T), each head changed in turn: (30, 9, B, K)."""
+    """Log-probabilities of tokens (B, K) after ids (B, T), one head changed: (30, 9, B, K)."""
     x, found, B = model.words(ids), [], len(ids)
 
     def edit(context):  # (9 * B, 9, T, head_dim)
