@@ -179,7 +179,7 @@ def review() -> Message:
     lines = [f'answer("{fill_in.id}", "?")  # {fill_in.prompt}' for fill_in in due]
     lines += [f'quiz("{id}")  # once your answer is checked again' for id in quizzes]
     copy = "Copy a line into a cell, and replace the question mark with your answer:"
-    return Message(f"{len(lines)} from memory. {copy}", "\n".join(lines))
+    return Message(f"Due today: {len(lines)}. {copy}", "\n".join(lines))
 
 
 def progress(chapter: int | None = None) -> progress_file.Overview | Message:

@@ -111,7 +111,7 @@ def random(line, code):
 
 
 def when(turn, before):
-    """When `t` is 2, or In run 3, or Here. turn: of the loops, (name, words). before: how many runs came before."""
+    """When `t` is 2, or In run 3, or Here. turn: the loop variables, (name, words). before: the number of runs before."""
     return f"When {named_values(turn)}" if turn else f"In run {before + 1}" if before else "Here"
 
 
@@ -221,12 +221,12 @@ def brief(value):
 
 
 def words_in(text):
-    """How many words of prose a reply has: without code, numbers and what Python says of an error."""
+    """How many words of prose a reply has: without code, numbers and what Python says about an error."""
     return len(re.sub(r"`[^`]*`|\w+Error: [^\n]*|[\d.\[\](),-]+", " ", text).split())
 
 
 def shortened(code):
-    """A piece of code as a sentence can hold it."""
+    """A piece of code, short enough for a sentence."""
     lines = [line.strip() for line in code.splitlines()]
     line = " ".join(lines) if any(line.endswith(":") for line in lines) else "; ".join(lines)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]} …"

@@ -1,5 +1,5 @@
-// Message: both turn with their positions, so only the distance counts: farther on, at the same distance, the same score.
-// Chapter 9: a query and a key whose pairs of numbers turn with their positions, and the same two farther on.
+// Message: both turn with their positions, so only the distance counts: moved on together, they give the same score.
+// Chapter 9: a query and a key whose pairs of numbers turn with their positions, and the same two moved on together.
 import { BOLD, FAINT, figure, fixed, MARK, MIDDLE, range, RIGHT, sum } from "./base.js";
 import { arrow } from "./vectors.js";
 

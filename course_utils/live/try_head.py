@@ -16,14 +16,14 @@ def try_head(weights_of: Callable[[list[str]], ArrayLike], sentence: str) -> Non
     """Show the weights of your own head on a sentence, with a box to type another one.
 
     weights_of: weights_of(words), for a list of T words, gives weights (T, T), or (T,) for a single query.
-    sentence: the first one. Head and words for which it cannot be run are refused in a sentence.
+    sentence: the first one. If the head cannot be run on the words, a sentence says why.
     """
     known = sentence.split()
     interactive.ask_for_sentence(sentence, lambda typed: head_figure(weights_of, typed.split(), known))
 
 
 def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], known: Iterable[str] = ()) -> Figure:
-    """The Figure of a head's weights on a list of words. ValueError, in words, where there are none.
+    """The Figure of a head's weights on a list of words. Raises ValueError, in words, if there are none.
 
     known: words that have numbers, to be named where another has none.
     """
