@@ -303,8 +303,8 @@ def rotate_interleaved(x, positions, frequencies):
 print(f"halves {score(7, 3):.4f}, interleaved {score(7, 3, rotate_interleaved):.4f}")
 
 # %% [markdown]
-# The same query and key get different scores. In both layouts positions matter only through their distance, but the two
-# cannot be mixed.
+# The same query and key get different scores. In both layouts, positions matter only through their distance, but the
+# two cannot be mixed.
 
 # %% [markdown]
 # **Question 9.3.** You load weights that were trained with interleaved pairs into a layer that uses halves. What
@@ -538,8 +538,8 @@ check("9.4", my_norm)
 # %% [markdown]
 # ## Positions and a cache
 #
-# Suppose the cache holds 1000 tokens, and one is new. Within its call, the new token is number 0. The third slip is
-# **positions that start again at 0**.
+# Suppose the cache holds 1000 tokens and one more arrives. Within its call, the new token is number 0. The third slip
+# is **positions that start again at 0**.
 
 # %% [markdown]
 # **Question 9.5.** With that slip, what is wrong from the second call on?
@@ -643,12 +643,12 @@ def hidden_from(queries, keys, mask=None, window=None):
 #
 # The class uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and
 # the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
-# `fused_attention` calls the kernel, which without storing a matrix supports only the causal mask. So a window is
+# `fused_attention` calls the kernel, which, without storing a matrix, supports only the causal mask. So a window is
 # processed in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each
 # query and key. With any one of these, a layer of width 256 or more keeps at most about 1.5 times as much for its
-# derivatives as without (PyTorch 2.11 to 2.15); a wide window can keep more in a narrower layer, with few key heads, or
-# with sinks. Three things cost a matrix: a mask with an entry for each pair of tokens, $(B, T, T)$; bounds for scores;
-# and, on a CPU, dropout.
+# derivatives as without it (PyTorch 2.11 to 2.15); a wide window can keep more in a narrower layer, with few key heads,
+# or with sinks. Three things cost a matrix: a mask with an entry for each pair of tokens, $(B, T, T)$; bounds for
+# scores; and, on a CPU, dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -775,8 +775,9 @@ class Attention(nn.Module):
         return self.finish(context, x), cache.seen_next(self.window)
 
 # %% [markdown]
-# Does it compute what the models do? With `transformers` we made a tiny model of each family, with random parameters.
-# We stored the input, output and parameters of its first attention module, and the arguments that reproduce it here.
+# Does our class compute what the models do? With `transformers` we made a tiny model of each family, with random
+# parameters. We stored the input, output and parameters of its first attention module, and the arguments that reproduce
+# it here.
 
 # %% name="same-as-the-library"
 for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
@@ -831,7 +832,7 @@ for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
     print(f"{slip.__name__:26} off by {off_by(slip):.2f}")
 
 # %% [markdown]
-# No error was raised. Without a slip the layer is off by 0.00; only these numbers show slips.
+# No error was raised. Without a slip the layer is off by 0.00; only these numbers reveal slips.
 
 # %% [markdown]
 # ## Counting a real model

@@ -490,10 +490,11 @@ hide_keys(plain)
 
 # %% [markdown]
 # Without key 0, the loss on the random part rises from 4.75 to 7.25, far above pure guessing, $\ln 100$ or 4.6. Random
-# tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum to 1. It has
-# learned to put nearly all its weight, 0.94, on token 0, where it does no harm: an **attention sink**. Without the
-# sink, the weight goes to tokens whose values do contribute. The repeat's loss stays at 0.32, since its queries have
-# something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some queries need it.
+# tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum to 1. The
+# layer has learned to put nearly all its weight, 0.94, on token 0, where it does no harm: an **attention sink**.
+# Without the sink, the weight goes to tokens whose values do contribute. The repeat's loss stays at 0.32, since its
+# queries have something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some queries need
+# it.
 #
 # So a model given a window after training loses its sink once the text outgrows the window. If the first few tokens
 # stay visible along with the newest, the model can go on writing (Xiao et al., 2023). Or train a sink that is not a
@@ -571,7 +572,7 @@ for name, (layers, numbers, published) in models.items():
 # All four match the published sizes, the first from Kwon et al. (2023, section 3), the others from Zhao et al. (2025,
 # Table 1).
 #
-# One book's cache in OPT-13B would all but fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single
+# One book's cache in OPT-13B would almost fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single
 # parameter is loaded. (OPT could not read a book: it has positions for only 2,048 tokens.) DeepSeek-V3, with fifty
 # times as many parameters, needs 7.0 GB. As we shall see, it does not keep keys and values for each head.
 #
@@ -600,9 +601,9 @@ explicit = weights @ values  # (4, 6, 8)
 print("kept per token:", 2 * 4 * 8, "->", latent.shape[-1])
 
 # %% [markdown]
-# But if all keys must be recomputed from the latents at each step, a long text costs time instead of memory. Must they?
-# Before scaling, a score is $q\,(c W_k)^\top$, where $c$ is a token's latent. That equals $(q W_k^\top)\,c^\top$. So
-# apply $W_k$ to the *query*, of which each head has only one per step, and compare the result with the latents
+# But if all keys must be recomputed from the latents at each step, a long text costs time instead of memory. Must they
+# be? Before scaling, a score is $q\,(c W_k)^\top$, where $c$ is a token's latent. That equals $(q W_k^\top)\,c^\top$.
+# So apply $W_k$ to the *query*, of which each head has only one per step, and compare the result with the latents
 # themselves. The same holds for values: mix latents first, then apply $W_v$ to the mixture.
 
 # %% name="absorbed"
@@ -614,8 +615,8 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 # %% [markdown]
 # The matrices are said to be **absorbed**. Compared with cached keys, this costs arithmetic: a score is now a sum of 12
 # products instead of 8, in DeepSeek-V3 of 512 instead of 128, plus 64 for the position in either case. This reordering
-# works only if nothing comes between query and $W_k$. Chapter 9's rotation would, so the 64 separate numbers carry the
-# position: $512{+}64$ in all.
+# works only if nothing comes between query and $W_k$. Chapter 9's rotation would, so the 64 numbers carry the position
+# separately: $512{+}64$ in all.
 
 # %% [markdown]
 # ## Look at only a few keys
