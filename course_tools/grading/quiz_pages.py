@@ -42,7 +42,7 @@ def write(options, reports, names):
         }
         for name, content in made.items():
             files.replace(options.out / name, content)
-        yield f"{options.out / 'quiz.html'} asks {len(asked)} students about their own code; the key is beside it."
+        yield f"{options.out / 'quiz.html'} asks {len(asked)} students about their own code; quiz_key.html has the key."
     if options.oral:
         talks = [(name, quiz[:QUESTIONS_IN_TALK]) for name, quiz in asked]
         files.replace(options.out / "oral.html", template("oral.html").render(students=talks).encode())

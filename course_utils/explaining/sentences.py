@@ -111,7 +111,7 @@ def random(line, code):
 
 
 def when(turn, before):
-    """When `t` is 2, or In run 3, or Here. turn: the loop variables, (name, words). before: the number of runs before."""
+    """When `t` is 2, or In run 3, or Here. turn: the loop variables, (name, words). before: number of runs."""
     return f"When {named_values(turn)}" if turn else f"In run {before + 1}" if before else "Here"
 
 
