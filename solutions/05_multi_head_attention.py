@@ -137,7 +137,7 @@ live.try_head(my_weights_back, "c a d a b")
 # %% [markdown]
 # ## A head that learned it
 #
-# Can a head *learn* this job? We show it random letters and ask only for the result: the letter of the token before.
+# Can a head *learn* this job? We show it random letters and ask only for the result: the letter one token back.
 #
 # In the second cell only the line with the loss matters here. It compares the result at position $t$ with the letter at
 # $t-1$. (Adam chooses a step size for each parameter.) Guess first: will training find your matrices?

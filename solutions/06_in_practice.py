@@ -361,8 +361,8 @@ for name, output in [("function", by_function), ("class", by_class)]:
 # %% [markdown]
 # All three agree. (PyTorch's class also returns the weights averaged over heads, here `_`, unless you set
 # `need_weights=False`. Returning them costs memory, as you will see.) The three differ in what you must pass, above all
-# in what `True` means: within one library, the function takes `~padding` and the class `padding`. What if we pass the
-# wrong one?
+# in what `True` means: even within one library, the function takes `~padding` and the class `padding`. What if we pass
+# the wrong one?
 
 # %% name="wrong-camp"
 wrong = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~keep)
@@ -677,7 +677,7 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 # %% [markdown]
 # Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
 # rows of the new tokens. (PyTorch's `is_causal=True` is no substitute: with one query and $T$ keys it silently shows
-# only key 0.) To test our class, we need a model that writes. This one has two such layers; untrained, it writes
+# only key 0.) To test our class, we need a model that writes. Here is one with two such layers; untrained, it writes
 # nonsense.
 
 # %% name="tiny-model"
@@ -824,8 +824,8 @@ pictures.show_curves(
 # of so small a step's time goes into calling functions.
 #
 # A large model spends its time differently. Reading the whole prompt at once (**prefill**) uses each fetched parameter
-# for many tokens. Writing a single text (**decoding**) fetches them all again for each token. So arithmetic limits
-# prefill, and **memory bandwidth** limits decoding.
+# for many tokens. Writing a single text (**decoding**) fetches all parameters again for each token. So arithmetic
+# limits prefill, and **memory bandwidth**, the speed of fetching, limits decoding.
 #
 # The cache is not free. How much memory does it take in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4
 # bytes per number?
@@ -890,8 +890,7 @@ grouped = F.scaled_dot_product_attention(queries, keys, values, is_causal=True, 
 print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0f} MiB")
 
 # %% [markdown]
-# PyTorch's function has an option for this, `enable_gqa`, which gives the same result. The cache shrinks to a third, 24
-# MiB.
+# PyTorch's option for this, `enable_gqa`, gives the same result. The cache shrinks to a third, 24 MiB.
 
 # %% [markdown]
 # ### Exercise 6.4 · Share the keys
