@@ -145,13 +145,13 @@ for m, n in [(7, 3), (14, 10), (1004, 1000), (7, 4)]:
 
 # %% [markdown]
 # The three pairs of positions 4 apart give the same score, to the last printed digit. Distance 3 gives a different one.
-# Turning both arrows further by the same angle changes nothing: only the difference between the two turns matters.
-# Write $R_m$ for the turn at position $m$:
+# Turning both arrows further by the same angle changes nothing: only the difference between their turns matters. Write
+# $R_m$ for the turn at position $m$:
 #
 # $$(R_m q) \cdot (R_n k) = q \cdot (R_{n-m} k)$$
 #
-# That is the whole idea of **rotary positions** (RoPE, Su et al., 2021): nothing is added to a token; its query and key
-# are turned instead. Values are not turned, since they are passed on, not compared.
+# That is the idea of **rotary positions** (RoPE, Su et al., 2021): nothing is added to a token; its query and key are
+# turned instead. Values are not turned, since they are passed on, not compared.
 
 # %% [markdown]
 # ## Many pairs, many speeds
@@ -460,8 +460,8 @@ for num_kv_heads in [32, 8, 1]:
 # fetched from memory, and fetching takes most of the time (chapter 6).
 
 # %% [markdown]
-# Which heads share? **Neighbours**: with six query heads and two key heads, query heads 0, 1 and 2 share key head 0.
-# The second silent slip is **groups repeated in the wrong order**: `repeat` places whole copies one after another.
+# Which heads share? **Neighbours**: with six query heads and two key heads, heads 0, 1 and 2 share key head 0. The
+# second silent slip is **groups repeated in the wrong order**: `repeat` places whole copies one after another.
 
 # %% name="group-order"
 heads_of_keys = torch.tensor([0, 1])
@@ -799,8 +799,8 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
 # rejects some others' weights: OLMo-2 normalises before the heads are split, and Cohere, where it normalises, uses
 # LayerNorm.
 #
-# Does this comparison also reveal slips? We reorder the pairs of Llama's queries and keys, as in a file converted once
-# too often, then its query heads, as `repeat` would.
+# Does this comparison reveal slips? We reorder the pairs of Llama's queries and keys, as in a file converted once too
+# often, then its query heads, as `repeat` would.
 
 # %% name="slips-show"
 def off_by(change):
@@ -859,8 +859,8 @@ print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=T
 # %% [markdown]
 # ## Do longer texts come free?
 #
-# Rotary scores exist at every distance. Can a model then read texts longer than any it was trained on? We train models
-# on a small version of chapter 7's task: 7 of 16 possible tokens, then 6 of these again. One has learned positions, one
+# Rotary scores exist at every distance. Can a model then read texts longer than any in training? We train models on a
+# small version of chapter 7's task: 7 of 16 possible tokens, then 6 of these again. One has learned positions, one
 # turns whole heads, one turns half of each head, and one has only its causal mask. The longer test has 14 tokens, then
 # 12 of these again. (No token occurs twice in the first part, so the repeat is predictable.)
 

@@ -752,8 +752,8 @@ print("same:", torch.allclose(weights @ values, state @ query / (normaliser @ qu
 # on, we drop them too.
 #
 # The **delta rule** (Schlag et al., 2021) writes only what is new: before writing a value, it computes what the state
-# already returns for the key, then writes the difference (times a learned rate; ours is 1). One function handles both
-# linear attention and the delta rule:
+# already returns for the key, then writes the difference (times a learned rate; ours is 1). One function handles linear
+# attention and the delta rule:
 
 # %% name="state"
 def written(keys, values, delta):
@@ -766,8 +766,8 @@ def written(keys, values, delta):
 
 # %% [markdown]
 # To test this memory, we write n random pairs, then query each key. An answer is right if the nearest value is its
-# key's own. In a second test every key is written twice, with two values, and only the *newer* one is right. (Softmax
-# is left out there: two equal keys get equal weights, so it would need positions to tell old from new.)
+# key's own. In a second test every key is written twice, with two values, and only the *newer* is right. (Softmax is
+# left out there: two equal keys get equal weights, so it would need positions to tell old from new.)
 
 # %% name="recall"
 def recall(n, times, way, draws=5):

@@ -32,7 +32,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% [markdown]
-# Two small packages are installed if they are missing: `gguf` reads the file, `tokenizers` splits text into tokens.
+# Two small packages are installed if missing: `gguf` reads the file, `tokenizers` splits text into tokens.
 
 # %% name="packages"
 if not all(map(importlib.util.find_spec, ["gguf", "tokenizers"])):
@@ -421,7 +421,7 @@ check("11.2", my_continued)
 # needs no extra code: `Attention` continues counting where its cache ends (chapter 9).
 
 # %% [markdown]
-# And now it speaks, token by token:
+# Now it speaks, token by token:
 
 # %% name="speak"
 def speak(text, count):
@@ -622,8 +622,8 @@ for name, heads in tried.items():
 # 2 points · ★★☆ · 10 minutes
 #
 # By how much does the log-probability of `token` as the next token fall when one head outputs zeros at every token?
-# Write the edit: it takes a layer and its contexts, (1, num_heads, T, head_dim), and returns contexts. A result below 0
-# means that the head worked against the token.
+# Write the edit yourself: it takes a layer and its contexts, (1, num_heads, T, head_dim), and returns contexts. A
+# result below 0 means that the head worked against the token.
 
 # %% name="exercise-11-4"
 def my_effect(model, ids, token, layer, head):
@@ -724,7 +724,7 @@ for name, logs in zip(["zeros", "mean"], found):
 
 # %% [markdown]
 # Head 23.3 matters most with both methods: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the
-# mean. After that, the methods partly disagree: the mean puts head 0.0 second, but the first list lacks it. So say
+# mean. After that, the methods partly disagree: the mean puts head 0.0 second, but the first list lacks it. So report
 # which method you used. And *why* does the lead fall? The receiver's log-probability hardly falls, from -0.380 to
 # -0.552. Instead the **giver's** rises, from -5.989 to -2.991.
 #
@@ -793,8 +793,8 @@ live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, hea
 # %% [markdown]
 # ## Your own head
 #
-# This is not graded. Choose a habit, such as "looks at the last comma" or "looks at itself", and find the head in which
-# it is strongest. Then remove that head, in a text where the habit should matter and in one where it should not. As a
+# This is not graded. Choose a habit, such as "looks at the last comma" or "looks at itself", and find the head where it
+# is strongest. Then remove that head in a text where the habit should matter and in one where it should not. As a
 # control, remove another head of the same layer.
 
 # %% name="try-head"

@@ -158,7 +158,7 @@ with fails():
 # explains the problem. **Fix:** use a larger `context_length`, or a shorter text.
 
 # %% [markdown]
-# #### 6 · The mask is not cut to the sentence
+# #### 6 · A mask larger than the sentence
 #
 # Now the mask is too large: made for 8 tokens, used for 5.
 
@@ -754,7 +754,7 @@ print(raw_weights)
 #
 # That notebook and Yu's page both apply dropout at a rate of 0.5 after `torch.manual_seed(123)`, yet print different
 # masks. Neither is wrong. The seed fixes where a generator starts, not how its numbers are used. PyTorch 2.7 and later
-# draw as in chapter 4; PyTorch 2.6 and earlier, on Intel CPUs, took one number as the seed of another generator.
+# draw as in chapter 4; PyTorch 2.6 and earlier, on Intel CPUs, take one number as the seed of another generator.
 
 # %% name="keep-mask-b"
 MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
