@@ -139,8 +139,8 @@ live.try_head(my_weights_back, "c a d a b")
 #
 # Can a head *learn* this job? We show it random letters and ask only for the result: the letter one token back.
 #
-# In the second cell only the line with the loss matters here. It compares the result at position $t$ with the letter at
-# $t-1$. (Adam chooses a step size for each parameter.) Guess first: will training find your matrices?
+# In the second cell only the line that computes the loss matters. It compares the result at position $t$ with the
+# letter at $t-1$. (Adam chooses a step size for each parameter.) Guess first: will training find your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -628,7 +628,7 @@ added = two.heads[0](x) @ W_out[:10] + two.heads[1](x) @ W_out[10:]  # (12, 9, 2
 print("out_proj adds up the heads:", torch.allclose(same(x), added))
 
 # %% [markdown]
-# Yes, twice. Each head contributes to all 20 numbers. Now write the whole layer. If you like, begin with the order of
+# Yes to both. Each head contributes to all 20 numbers. Now write the whole layer. If you like, begin with the order of
 # its lines.
 #
 # **Step 5.1.** Put these lines of a `forward` into the right order. Write the letters, as in `"a b c d e"`.

@@ -57,7 +57,7 @@ from torch.utils.benchmark import Timer
 # translator needs more: every German word that it writes should look at the English sentence. (The paper that gave
 # attention this form was about translation: Vaswani et al., 2017.)
 #
-# We write some vectors by hand. Each word's vector points in the direction of its meaning, one of four.
+# We write some vectors by hand. Each word's vector points in one of four directions, one per meaning.
 
 # %% name="two-sequences"
 english = ["the", "cat", "chased", "the", "mouse"]
@@ -69,8 +69,8 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 
 # %% [markdown]
 # The first row is "Katze": it scores 1 with "cat" and 0 with the other words. The matrix need not be square. We write
-# $T$ for the number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between
-# two sequences is called **cross-attention**.
+# $T$ for the number of tokens that ask, here 3, and $S$ for those that answer, here 5. Attention between two sequences
+# is called **cross-attention**.
 #
 # The formula stays the same. Only the inputs differ: queries come from the first sequence, keys and values from the
 # second.
@@ -149,8 +149,8 @@ class CrossAttention(nn.Module):
 # necessary. The weights have their own method, so that you can look at them. (Functions from `validation` only reject
 # invalid input.)
 #
-# Now for our two sentences. We use identity matrices, but `W_query` makes queries eight times longer, which spreads the
-# scores. What will "Katze" read?
+# Now for our two sentences. We use identity matrices, but `W_query` makes queries eight times longer, which spreads out
+# the scores. What will "Katze" read?
 
 # %% name="translate"
 layer = CrossAttention(d_model=4, num_heads=1, bias=False)
@@ -557,7 +557,7 @@ def milliseconds(layer, x):
         return min(timer.blocked_autorange(min_run_time=0.1).times) * 1000
 
 # %% [markdown]
-# The next cell measures on *your* machine, on the CPU and on a GPU if there is one.
+# The next cell measures times on *your* machine, on the CPU and on a GPU if there is one.
 
 # %% name="time-picture" shows="Three measured curves and T squared over the number of tokens, 128 to 2048, both axes logarithmic. At the right end wrapper and split class rise at least as steeply as T squared; the fused class stays below." tags=["nbval-ignore-output"]
 # the tag tells the course's tests to run this cell, but not to compare its picture: times differ
@@ -759,7 +759,7 @@ for name, given in [("with padding=", padding), ("without it", None)]:
     print(f"{name:13} same as alone:", [torch.equal(*pair) for pair in zip(together, alone)])
 
 # %% [markdown]
-# Each prompt is continued as if alone, unless padding is taken for text: then the short one silently gets another
+# Each prompt is continued as if alone, unless padding is taken for text: then the short one silently gets a different
 # continuation.
 
 # %% [markdown]
@@ -798,7 +798,8 @@ print("factor saved at 1024:", work[False][-1] / work[True][-1])
 
 # %% [markdown]
 # Without a cache the work for one more token grows almost like $T^2$: the last doubling multiplies it by 3.6. With a
-# cache it grows almost like $T$: by 1.8. At 1024 tokens the cache saves a factor of 1024. But is it 1024 times faster?
+# cache it grows almost like $T$: the factor is 1.8. At 1024 tokens the cache saves a factor of 1024. But is it 1024
+# times faster?
 
 # %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end a hundred times lower or more." tags=["nbval-ignore-output"]
 def milliseconds_of_next(T, cached):
@@ -820,8 +821,8 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# It is much faster, but not 1024 times; the title gives the factor. With a cache the time hardly depends on $T$: most
-# of so small a step's time goes into calling functions.
+# It is much faster, but not 1024 times; the title gives the factor. With a cache the time hardly depends on $T$: so
+# small a step spends most of its time calling functions.
 #
 # A large model spends its time differently. Reading the whole prompt at once (**prefill**) uses each fetched parameter
 # for many tokens. Writing a single text (**decoding**) fetches all parameters again for each token. So arithmetic
@@ -837,8 +838,8 @@ copied = sum(cache_bytes * T // 1024 for T in range(1024))
 print(f"copied by torch.cat in all: {copied / 2**30:.0f} GiB")
 
 # %% [markdown]
-# It takes 72 MiB for each sequence being written. And `torch.cat` makes a new tensor, so each step copies the whole
-# cache to add one token: 36 GiB in all for 1024 tokens. Model servers add pages instead (chapter 10).
+# It takes 72 MiB for each sequence being written. `torch.cat` makes a new tensor, so each step copies the whole cache
+# to add one token: 36 GiB in all for 1024 tokens. Model servers add pages instead (chapter 10).
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
@@ -877,7 +878,7 @@ check("6.3", my_step)
 #
 # A model that writes long texts for many users soon needs more memory for caches than for its parameters. Do all heads
 # need keys and values of their own? In **grouped-query attention** (Ainslie et al., 2023) several query heads share one
-# head of keys and values. With 12 query heads and 4 key/value heads, three query heads share each key/value head.
+# head of keys and values. With 12 query and 4 key/value heads, three query heads share each key/value head.
 
 # %% name="grouped-queries"
 torch.manual_seed(123)

@@ -90,10 +90,10 @@ print("copied from position", start.flatten().tolist())
 # %% [markdown]
 # ## How wrong is a prediction?
 #
-# After each token a model gives 100 scores, one for every token that might come next. (They are often called
-# **logits**.) Softmax turns them into probabilities. The **loss** at a position is $-\ln p$, where $p$ is the
-# probability that the model gave to the actual next token ($-\ln p$ is the same as $\ln \frac{1}{p}$).
-# `F.cross_entropy` does both steps at once.
+# After each token a model gives 100 scores, one for every possible next token. (They are often called **logits**.)
+# Softmax turns them into probabilities. The **loss** at a position is $-\ln p$, where $p$ is the probability that the
+# model gave to the actual next token ($-\ln p$ is the same as $\ln \frac{1}{p}$). `F.cross_entropy` does both steps at
+# once.
 
 # %% name="loss-values"
 for p in [1.0, 0.5, 0.1, 0.01]:
@@ -175,7 +175,7 @@ class AttentionOnly(nn.Module):
         self.token_vectors = nn.Embedding(vocabulary, width)
         self.position_vectors = nn.Embedding(context_length, width)
         for table in [self.token_vectors, self.position_vectors]:
-            nn.init.normal_(table.weight, std=0.3)  # 1.0 would outweigh what the layers add at first
+            nn.init.normal_(table.weight, std=0.3)  # 1.0 would exceed what the layers add at first
         self.layers = nn.ModuleList(
             MultiHeadAttention(width, width, context_length, dropout, num_heads)
             for _ in range(num_layers)
@@ -235,7 +235,7 @@ with torch.no_grad():
 # changes all parameters a little in the direction that lowers it (`step`). AdamW is the usual rule for how much. The
 # **learning rate** scales all these changes. We let it shrink steadily from 0.02 to 0, so that the model settles.
 #
-# Our function takes all batches at once and returns the losses of every step. A progress bar shows how far it has come.
+# Our function takes all batches at once and returns the losses of every step. A bar shows its progress.
 
 # %% name="train"
 def train(model, batches, copies=None):
@@ -341,7 +341,7 @@ def watch(model, tokens):
 
 # %% [markdown]
 # We watch both layers on the fresh sequences, and draw the maps of the first sequence, beginning with layer 0. (The
-# very last token is left out, since it predicts nothing. Where a token occurs twice, its position follows in brackets.)
+# last token is left out, since it predicts nothing. Where a token occurs twice, its position follows in brackets.)
 # Where will the head look?
 
 # %% name="first-layer" shows="Map of attention weights, 19 tokens by 19. In the rows of the random part the weight lies mostly just left of the diagonal, on the token before. In the rows of the repeat it is spread thinly over the random part."
@@ -368,7 +368,7 @@ pictures.show_weights(
 # In the rows of the repeat there is a stripe of weights near 1, far from the diagonal. Take any of these rows and find
 # the same number in the random part: the weight lies on the token *after* it. That is the token to predict. (The rows
 # above have nothing to look up. But their weights must sum to 1, so they put them on the very first token. Such a token
-# is called an **attention sink**; Xiao et al., 2023, found such tokens in large models.)
+# is called an **attention sink**; Xiao et al., 2023, found some in large models.)
 #
 # This is an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
 # answer, because layer 0 has written into each token what came before. Together, the two heads implement the rule "A
@@ -376,7 +376,8 @@ pictures.show_weights(
 #
 # Follow one token through both heads. In the next figure, layer 1's arc goes from the token that asks to the key that
 # it reads, and layer 0's arc continues from there. Choose a query in the repeat. Where does each arc end? Training kept
-# a copy of the model before every tenth step: slide back to the first. Does one layer learn its job before the other?
+# a copy of the model before every tenth step: slide back to the first copy. Does one layer learn its job before the
+# other?
 
 # %% name="two-heads-live"
 copies.append(model)  # after the last step

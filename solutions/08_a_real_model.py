@@ -9,8 +9,7 @@
 #
 # **After this chapter you can**
 #
-# * put your own attention class inside a model that others have trained, and test that the weights are loaded
-#   correctly;
+# * put your own attention class inside a model trained by others, and test that the weights are loaded correctly;
 # * look at all 72 heads of a model, and test the story that one head's picture tells;
 # * say what attention weights explain, and what they do not.
 #
@@ -59,7 +58,7 @@ from course_utils.validation import check_numbers
 #
 # The model is called `all-MiniLM-L6-v2`. It is an **encoder**, a small relative of BERT (Devlin et al., 2019): it reads
 # a whole sentence, in both directions, and returns a context vector for every token. The next cell downloads it once,
-# which may take a minute. If that fails, the cell says so, and the rest must wait.
+# which may take a minute. If that fails, the cell says so, and this chapter must wait.
 
 # %% name="download"
 folder = pretrained.download()
@@ -120,8 +119,8 @@ for name, tensor in tensors.items():
 #
 # What does a layer do besides attention? First, a small **network**, usually called the *feed-forward network*,
 # processes each token separately: it widens the vector to 1536 numbers, applies `GELU` (which lets large positive
-# numbers through and nearly stops large negative ones), and reduces it to 384 again. Attention moves information
-# between tokens; the network processes what arrived.
+# numbers through and nearly stops large negative ones), and reduces it to 384. Attention moves information between
+# tokens; the network processes what arrived.
 #
 # Second, attention and the network each *add* their result to their input instead of replacing it. After each sum,
 # `LayerNorm` restores a standard size. With $x$ for the vectors of all tokens, a layer computes
@@ -397,14 +396,14 @@ pictures.show_weights(
 # %% [markdown]
 # ### Do other heads say the same?
 #
-# We know what every head gives to the cat and to the mouse. In how many heads is the cat ahead?
+# We know what every head gives to the cat and the mouse. In how many heads is the cat ahead?
 
 # %% name="how-many-heads"
 print("heads that prefer cat:", int((cat > mouse).sum()), "of", cat.numel())
 
 # %% [markdown]
-# The cat leads in 31 of 72; the other 41 heads prefer the mouse. We picked head 11 of the last layer because it agreed
-# with us. With 72 heads to pick from, some head nearly always agrees.
+# The cat leads in 31 of 72; the other 41 prefer the mouse. We picked head 11 of the last layer because it agreed with
+# us. With 72 heads to pick from, some head nearly always agrees.
 
 # %% [markdown]
 # ### Does it change its mind?
@@ -660,9 +659,9 @@ for number, layer in enumerate(encoder.layers):
 # %% [markdown]
 # The value of `[CLS]` is short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head
 # to give away all its attention, even when it has nothing to contribute. It can then attend to `[CLS]`: a large weight
-# on a short value adds almost nothing. In layer 0, where that value is longer, no head gives it more than half (but in
-# layer 5, where it is short, only one does). So a weight alone does not say how much a token contributes: weight *times
-# value* enters the sum (Kobayashi et al., 2020).
+# on a short value adds almost nothing. In layer 0, where that value is longer, no head gives `[CLS]` more than half
+# (but in layer 5, where it is short, only one does). So a weight alone does not say how much a token contributes:
+# weight *times value* enters the sum (Kobayashi et al., 2020).
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
@@ -759,9 +758,9 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
 # means, its effect is smaller in the first, 0.0470 against 0.0542, and larger in most others. So which head matters
 # more depends on the sentence and the replacement: there is no single answer.
 #
-# The noun head is clearer. With zeros, it has the largest effect of the three in every sentence. But with its mean, the
-# effect in the first falls from 0.4534 to 0.0567. So what matters is mainly what the head adds to *every* token, as the
-# map showed: the same two columns in all rows.
+# The noun head is a clearer case. With zeros, it has the largest effect of the three in every sentence. But with its
+# mean, its effect in the first sentence falls from 0.4534 to 0.0567. So what matters is mainly what the head adds to
+# *every* token, as the map showed: the same two columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
