@@ -470,7 +470,7 @@ def fast(x, rate=0.0):
     """Does FlashAttention accept queries, keys and values like x, with this dropout rate?"""
     try:
         with sdpa_kernel(SDPBackend.FLASH_ATTENTION), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # many lines of reasons
+            warnings.simplefilter("ignore")  # hides many lines of reasons
             F.scaled_dot_product_attention(x, x, x, dropout_p=rate, is_causal=True)
     except RuntimeError:
         return False
