@@ -208,9 +208,7 @@ function describeOutput(pairs) {
   const close = wanted.every((value, place) =>
     Math.abs(found[place] - factor * value) <= MISPLACED * Math.abs(factor) * Math.max(Math.abs(value), least)
   );
-  return close
-    ? ` Your output is always ${told(factor, 1)} times the right one.`
-    : " Which value does each word pass on?";
+  return close ? ` Your output is ${told(factor, 1)} times the right one.` : " Which value does each word pass on?";
 }
 
 // --- heads that survive dropout ---------------------------------------------------------------------------------------
