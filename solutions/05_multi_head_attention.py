@@ -66,7 +66,7 @@ answer("M5.3", "2")
 review()
 
 # %% [markdown]
-# ## A head that knows where it is
+# ## Tokens that know where they are
 #
 # So far, every head has asked *what* a token is. None could ask *where* it stands, or what comes just before it. So we
 # give each token its position. Here a token's vector has four numbers for the letter, then eight for the position, each
@@ -89,10 +89,10 @@ print(placed("ba"))
 # ### Exercise 5.1 · One token back
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices for a causal head that reads up to eight letters. Every token but the first should give at least
-# nine tenths of its weight to the token before it, whatever the letters are, and receive that token's letter: four
-# numbers, with a 1 in the letter's place. What the first token receives does not matter. Choose any width $d_k$; scores
-# are divided by $\sqrt{d_k}$. (Slices save typing.)
+# Write three matrices for a causal head that reads up to eight letters. Every token but the first should give at
+# least nine tenths of its weight to the token before it, whatever the letters are, and receive that token's letter:
+# four numbers, with a 1 in the letter's place. What the first token receives does not matter. Choose any width $d_k$;
+# scores are divided by $\sqrt{d_k}$.
 
 # %% name="exercise-5-1"
 def my_look_back():
@@ -174,8 +174,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step 0,
-# 0.24 is about the mean of even weights, 1/2 to 1/8.) Are these your matrices?
+# The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step 0
+# it is 0.24; even weights give 0.25, the mean of 1/2 to 1/8.) Are these your matrices?
 
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # the row of position 1: yours?
@@ -192,7 +192,7 @@ print(f"right letters in new sequences: {right.double().mean():.4f}")
 # %% [markdown]
 # No: the row has no pattern. But a score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$
 # matters. In it, the best visible key for each position but the first is the one before. In new sequences, too, every
-# letter is right. To understand a head, look at what it does, not at its matrices.
+# letter is right. To understand a head, look at what it does, not at one of its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights
@@ -334,8 +334,8 @@ for name, model in [("one head", one), ("two heads", two)]:
 
 # %% [markdown]
 # One head names who chases in all twelve sentences, but who is chased in only seven. Two heads of half the size name
-# both in all twelve. (We trained on these; later we hold some out.) What goes wrong with one head? Look at its weights
-# in four sentences.
+# both in all twelve. (Other seeds and 400 steps do no better. Later, we hold some out.) What goes wrong with one
+# head? Look at its weights in four sentences.
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -353,10 +353,10 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
           f" named as chased: {vocabulary[named[s]]}")
 
 # %% [markdown]
-# The animal that chases gets the larger weight. Where the mouse chases, almost nothing is left for the other animal,
-# and "it" names the cat both times, a guess that is right once. Where the cat chases the hen, "it" even names a mouse.
-# One head can tell them apart only by giving more weight to one; then the other is faint. (A later layer can amplify
-# it; two heads deliver both at full strength.)
+# In all twelve, the animal that chases gets more; other words get the rest. Where the mouse chases, almost nothing is
+# left for the other animal, and "it" names the cat both times, a guess that is right once. Where the cat chases the
+# hen, "it" even names a mouse. One head can tell them apart only by giving more weight to one; then the other is
+# faint. (A later layer can amplify it; two heads deliver both at full strength.)
 #
 # Before you run the next cell, guess for each of the two heads: which column will be bright, and from which word on?
 
@@ -373,8 +373,8 @@ live.show_attention(two_weights, words, masked=two.heads[0].mask)
 #
 # One large matrix product keeps a processor busier than several small ones (chapter 6 measures this). Can one matrix
 # compute all heads' queries? `nn.Linear` stores one *row* per output, so we stack the matrices of 3 heads with 4
-# outputs each, and apply the tall matrix to the whole batch. Dividing the result among the heads is called a **weight
-# split**.
+# outputs each, and apply the tall matrix to the whole batch. Dividing the result's columns among the heads is called
+# a **weight split**.
 
 # %% name="three-heads"
 torch.manual_seed(123)
@@ -517,8 +517,8 @@ numbers = torch.randn(6, 12, dtype=torch.float64)  # (T, d_out), larger than our
 live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 
 # %% [markdown]
-# With the transpose, every head has one colour and all six words. Without it, each has three colours and two words, in
-# the same shape. Follow "starts" to the last step: without the transpose it reaches "Your", which must not see it.
+# With the transpose, every head has one colour and all six words. Without it, a head has three colours and two words,
+# in the same shape. Follow "starts" to the last step: without the transpose it reaches "Your", which must not see it.
 
 # %% [markdown]
 # ### Exercise 5.3 · Merge the heads
@@ -628,8 +628,7 @@ added = two.heads[0](x) @ W_out[:10] + two.heads[1](x) @ W_out[10:]  # (12, 9, 2
 print("out_proj adds up the heads:", torch.allclose(same(x), added))
 
 # %% [markdown]
-# Yes to both. Each head contributes to all 20 numbers. Now write the whole layer. If you like, begin with the order of
-# its lines.
+# Yes to both. Each head contributes to all 20 numbers. Now write the whole layer.
 #
 # **Step 5.1.** Put these lines of a `forward` into the right order. Write the letters, as in `"a b c d e"`.
 #
@@ -715,9 +714,11 @@ for s in held_out:
     print(" ".join(sentences[s][:5]), "->", vocabulary[who.argmax()], vocabulary[whom.argmax()])
 
 # %% [markdown]
+# With our layer, all three are right: the heads learned positions, not pairs.
+#
 # ## What you can do now
 #
-# Answer three last questions without looking back. The second shows code with a bug; the third goes back to chapter 4.
+# Answer three final questions without looking back. The second shows code with a bug; the third goes back to chapter 4.
 
 # %% [markdown]
 # **Question 5.4.** A single head reads embeddings without positions. Can it look one token back?
