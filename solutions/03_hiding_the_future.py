@@ -178,11 +178,12 @@ for name, mask in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", hidden
     print(f"weights of tokens 2 and 4:\n{weights[[1, 3]].detach()}")
 
 # %% [markdown]
-# With nothing hidden, the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. The model
-# copies. But when the model writes, token 3 is not there yet, and tokens 1 and 2 get only 0.0031 each. With the mask,
-# token 2 still gives each of the first two tokens 0.5000: neither equals its next character in any piece. Token 4 now
-# gives 0.5625 to token 3, which equals the next character in two pieces. The loss falls only from 1.3140 to 1.2696,
-# because these scores depend on places, not on characters. (A model that only reads need not hide anything.)
+# With nothing hidden, the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. The
+# model copies. But when the model writes, token 3 is not there yet, and tokens 1 and 2 get only 0.0031 each. With the
+# mask, token 2 still gives each of the first two tokens 0.5000: neither equals its next character in any piece. Token
+# 4 now gives 0.5625 to token 3, which equals the next character in two pieces. The loss falls only from 1.3140 to
+# 1.2696, because of the 28 next characters 23 have not occurred before: no mix contains them. (A model that only
+# reads need not hide anything.)
 
 # %% [markdown]
 # ## What is an average good for?
@@ -289,8 +290,8 @@ print(strict.int())  # 1 where hidden
 # * `<s>`: ?
 # * another letter: ?
 #
-# How wide must both gaps be? With only two levels, `<s>` at 5 (after the division) and eight letters at 0, `<s>` gets
-# $e^5 / (e^5 + 8) \approx 148 / 156$: about 95%.
+# How wide must both gaps be? With only two levels, `<s>` at 5 (after the division) and seven letters at 0, `<s>` gets
+# $e^5 / (e^5 + 7) \approx 148 / 155$: about 95%.
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
@@ -400,7 +401,7 @@ pictures.show_weights(
 show_layer("mask")
 
 # %% [markdown]
-# The mask comes between the scores and softmax and changes no shape. (It may also follow the division.)
+# The mask comes between the scores and softmax and changes no shape. (The division may also come first.)
 #
 # ## A test for leaks
 #
@@ -539,11 +540,11 @@ divided = influences(lambda x: masked_after_context(x, divide=True), inputs)
 print("divided, it leaks:", not (divided.triu(1) <= rounding).all())
 
 # %% [markdown]
-# It leaks: none of the 15 numbers above the diagonal is 0. In row 1 they are about 0.0005, compared with 0.1008 on the
-# diagonal. That is little, but training may use this path, as it did above with nothing hidden, and when the model
-# writes, the path is gone. The future's weights are 0, but its scores are still in the sum that softmax divided by.
-# With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and
-# renormalising cancels this sum:
+# It leaks: none of the 15 numbers above the diagonal is 0. In row 1 they are about 0.0005, compared with 0.1008 on
+# the diagonal. That is little, but training may use this path, and when the model writes, it is gone. The future's
+# weights are 0, but its scores are still in the sum that softmax divided by. With $s_{ij} = \omega_{ij} /
+# \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels this
+# sum:
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
