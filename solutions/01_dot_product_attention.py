@@ -10,7 +10,7 @@
 # **After this chapter you can**
 #
 # * explain what a query, a key and a value are for, and tell from a context vector what a word took from the others;
-# * say when attention picks out one word, and when it averages over all of them;
+# * say when attention picks out one word, and when it averages all words;
 # * write attention in three lines of PyTorch, and design embeddings so that chosen words attend to each other.
 #
 # **Time.** About 85 minutes, exercises included (all times are estimates). **You need** Python, a little PyTorch
@@ -97,7 +97,7 @@ print(animals.get("hunts a little"))
 # How well does a query match a key? Multiply the two vectors number by number and add up the products: this sum is the
 # **dot product**. Where the signs agree, the product adds to the sum; where they differ, it subtracts from it; a zero
 # contributes nothing. So the sum is large when the two vectors point the same way, and the longer they are, the larger
-# it is. In attention, the sum is called a **score**, and `@` computes all nine scores at once.
+# it is. In attention, the dot product is called a **score**, and `@` computes all nine scores at once.
 
 # %% name="story-scores"
 query = torch.tensor([2.0, 2.0, 0.0, 0.0])  # an animal, and one that hunts
@@ -177,8 +177,8 @@ print("cat", weights[1], "mouse", weights[4])
 print(weights @ embedded(story))
 
 # %% [markdown]
-# Each of the two gets 0.3393, and "it" takes equally from both. Its "animal" entry is 0.6786, but its "hunts" entry is
-# 0.0000: whether "it" hunts remains open.
+# Each gets 0.3393, and "it" takes equally from both. Its "animal" entry is 0.6786, but its "hunts" entry is 0.0000:
+# whether "it" hunts remains open.
 #
 # ### If you get stuck
 #
@@ -192,9 +192,9 @@ print(weights @ embedded(story))
 # 1 point · ★☆☆ · 5 minutes
 #
 # *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives at least nine
-# tenths of the weight to the hunted animals combined. This must hold in every sentence that contains a hunted animal:
-# up to ten of the twelve words above, repeats allowed. Many queries work. Replace the dots, run the cell, then run the
-# check. (The two cells after the check let you try out queries first.)
+# tenths of the weight to the hunted animals combined. This must hold in every sentence that contains a hunted animal
+# (up to ten words, from the twelve above; repeats allowed). Many queries work. Replace the dots, run the cell, then run
+# the check. (The two cells after the check let you try out queries first.)
 
 # %% name="exercise-1-1"
 def my_query():
@@ -249,8 +249,8 @@ print(inputs.shape)
 # The shape is $(T, d_\mathrm{in})$: $T$ tokens with $d_\mathrm{in}$ numbers each. Formulas count tokens from 1, so
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
-# So far we have written the query ourselves, because we knew what to look for. In **self-attention** the sentence asks
-# itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of
+# So far, we have written the query ourselves, because we knew what to look for. In **self-attention**, the sentence
+# asks itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of
 # "journey": each word looks for words like itself. That is seldom what a word needs, so chapter 2 adds a matrix that
 # turns each embedding into a query. The other steps stay the same, and we practise them here.
 #
@@ -331,20 +331,20 @@ print(weights_2 @ inputs)  # (6,) @ (6, 3) -> (3,)
 #
 # Score, softmax, mix: these three steps are **dot-product attention**. The next figure shows them side by side, and you
 # can change its numbers. Predict first: if you choose "one" as the query, which word will get the *smallest* weight?
-# (Hint: find the smallest number where "one" has its largest.)
+# (Hint: where "one" has its largest number, which word has its smallest?)
 
 # %% name="query-steps-live"
 live.show_query_steps(inputs, tokens)
 
 # %% [markdown]
 # Read each word's row from left to right: the score becomes a weight, and the weight says how much of the word goes
-# into the context vector below the line. The arrows show the same sum, tip to tail. (Click a word to make it the query.
-# Drag a number, or select it and press the arrow keys.) For "one", the smallest weight goes to "step", which has only
-# 0.05 where "one" has 0.77.
+# into the context vector below the line. The arrows show this weighted sum, tip to tail. (Click a word to make it the
+# query. Drag a number, or select it and press the arrow keys.) For "one", the smallest weight goes to "step", which has
+# only 0.05 where "one" has 0.77.
 #
-# Try this: make "journey" the query, and raise its second number. Which score grows fastest? (Its own: the number is
-# multiplied by itself.) Then lower this number below 0. Is a weight ever negative? (No: an exponential is always
-# positive.)
+# Try this: make "journey" the query, and raise its second number. Which score grows fastest? (That of "journey" itself:
+# the number is multiplied by itself.) Then lower this number below 0. Is a weight ever negative? (No: an exponential is
+# always positive.)
 
 # %% [markdown]
 # ### Very large scores
@@ -509,7 +509,7 @@ answer("S1.2", "keys.T")
 # 2 points · ★★☆ · 10 minutes
 #
 # So far, each sentence has asked itself. But when a model translates, the words of the translation ask the words of the
-# original. Write attention with queries from one sentence, $T_q$ words long, and keys and values from another, $T_k$
+# original. Write attention for queries from one sentence, $T_q$ words long, and keys and values from another, $T_k$
 # words long. The values have their own width, $d_v$. Scores may be very large.
 
 # %% name="exercise-1-3"
@@ -535,14 +535,14 @@ check("1.3", my_attention)
 # ### Exercise 1.4 · Two groups that keep to themselves
 # 2 points · ★★☆ · 10 minutes
 #
-# Until now the embeddings have been given. Here you design them, so that each group of words attends to itself. Each
-# word's embedding serves as query, key and value: the scores are `table @ table.T`, as for the six words. Write a table
-# with a row for each of the words below: two animals, two foods, "the" and "and". In every sentence that contains an
-# animal and a food (up to eight words, repeats allowed),
+# So far, the embeddings were given. Here you design them, so that each group of words attends to itself. Each word's
+# embedding serves as query, key and value: the scores are `table @ table.T`, as for the six words. Write a table with a
+# row for each of the words below: two animals, two foods, "the" and "and". In every sentence that contains an animal
+# and a food (up to eight words, repeats allowed),
 #
-# * an animal divides its attention evenly among the animals and gives at most a tenth to all other words combined;
-# * a food does the same among the foods;
-# * "the" and "and" attend to all words equally.
+# * an animal must divide its attention evenly among the animals and give at most a tenth to all other words combined;
+# * a food must do the same among the foods;
+# * "the" and "and" must attend to all words equally.
 #
 # Choose any number of columns.
 
@@ -707,6 +707,6 @@ progress(1)
 # Equal scores give an average; one score far above the rest gives a lookup. Any two tokens are one step apart, and
 # their order makes no difference.
 #
-# **Next.** Here one vector had to be query, key and value, and there was nothing to train. [Chapter
+# **Next.** Here, one vector had to be query, key and value, and there was nothing to train. [Chapter
 # 2](02_trainable_weights.ipynb) gives each of the three a matrix of its own. All chapters: [the course's
 # contents](../README.md#chapters).

@@ -42,7 +42,7 @@ from course_utils.validation import check_input
 # ## From memory
 #
 # Answer three questions about chapter 1 without looking back: recalling something helps you remember it. Write a word
-# or a number in place of each question mark. `review()` repeats the questions that you miss. (They are stored beside
+# or a number in place of each question mark. `review()` repeats the questions that you miss. (These are stored beside
 # your notebooks; on Colab, mount your Drive first to keep them.)
 #
 # **From memory 2.1.** The vector that says what is looked for is called the ...
@@ -68,7 +68,7 @@ review()
 # %% [markdown]
 # ## One vector, three jobs
 #
-# *Tom gave Anna the bike because she liked it.* How old is she? To answer, "she" must find Anna and pick up her age.
+# *Tom gave Anna the bike because she liked it.* How old is she? To answer, "she" must find Anna and receive her age.
 
 # %% name="people"
 axes = ["female", "male", "thing", "pronoun", "age"]
@@ -113,8 +113,8 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 
 # %% [markdown]
 # One embedding went in and three vectors came out. The first number of the query is the embedding times the first
-# *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. By **rows**, the matrix says what each number of the embedding contributes: 0.5
-# adds half of row 2.
+# *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. Read by **rows**, the matrix says what each number of the embedding contributes:
+# 0.5 adds half of row 2.
 #
 # ### One matrix for "she"
 #
@@ -376,7 +376,7 @@ print(f"variance, divided by 64: {(scores_64 / 64).var():.4f}")
 # The root of 64, which is 8, brings the variance to 0.9830. Dividing by 64 goes too far: it leaves 0.0154.
 #
 # Third, we combine both results, with a random query and six random keys. The **favourite** is the key that gets the
-# largest weight, by chance alone. An even share would be one sixth. How much does the favourite get at $d_k = 64$?
+# largest weight, purely by chance. An even share would be one sixth. How much does the favourite get at $d_k = 64$?
 # Guess first. We draw 4000 such queries and take the median: half of the favourites get more. (You need not read the
 # code.)
 
@@ -620,7 +620,7 @@ answer("S2.2", "keys.shape[-1] ** 0.5")
 # 2 points · ★★☆ · 10 minutes
 #
 # Write the four steps as one function of `x` and three matrices. In the check, T, d_in and d_out all differ, so that
-# mixed-up shapes show up. From here on, checks also take derivatives of your result, so do not use `.detach()` or
+# shape mistakes show up. From here on, checks also take derivatives of your result, so do not use `.detach()` or
 # `.tolist()`.
 
 # %% name="exercise-2-3"
@@ -693,7 +693,7 @@ check("2.4", MySelfAttention)
 # %% [markdown]
 # ## "she" learns to find Anna
 #
-# Can training find what you wrote in exercise 2.1? We specify only the result, in sixteen sentences: "she" should
+# Can training find what you wrote in exercise 2.1? We specify only the result, for sixteen sentences: "she" should
 # receive the girl's age, "he" the boy's. The four sentences with both Paul and Anna are left out of training. In the
 # loop,
 #
@@ -778,8 +778,8 @@ print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean()
 answer("Q2.4", "b")
 
 # %% [markdown]
-# **Question 2.5.** Find the bug. Whatever its matrices hold, the scores of this layer are symmetric. Which line is
-# wrong?
+# **Question 2.5.** Find the bug. Whatever numbers its matrices hold, the scores of this layer are symmetric. Which line
+# is wrong?
 #
 # * **a** `queries = self.W_key(x)`
 # * **b** `keys = self.W_key(x)`

@@ -9,8 +9,8 @@
 #
 # **After this chapter you can**
 #
-# * hide the future from every token, for one sentence and for a batch, and explain why $-\infty$ is put in before
-#   softmax;
+# * hide the future from every token, for one sentence and for a batch, and explain why hidden scores become $-\infty$
+#   before softmax;
 # * design a head that averages, counts or recognises what came before;
 # * test whether a layer that you did not write leaks.
 #
@@ -122,8 +122,8 @@ print(mixed[3, :, e])
 #
 # ## Only what came before
 #
-# Token 1 may use only itself, token 2 the first two tokens, and so on. `torch.tril` ("triangle, lower") makes a matrix
-# with a 1 for each visible cell, called a **mask**. With this mask, attention is **causal**.
+# Token 1 may use only itself, token 2 the first two tokens, and so on. `torch.tril` ("triangle, lower") makes a
+# **mask**, a matrix with a 1 for each visible cell. With this mask, attention is **causal**.
 
 # %% name="tril"
 visible = torch.tril(torch.ones(T, T))
@@ -300,9 +300,9 @@ print(strict.int())  # 1 where hidden
 # With the tokens of exercise 3.1, write three matrices for a head with this strict mask. In every sequence of `<s>`
 # followed by up to eight letters,
 #
-# * a letter that has occurred before divides at least nine tenths of its weight evenly among its earlier copies and
-#   receives a 1, as closely as the weights allow;
-# * any other letter gives at least nine tenths of its weight to `<s>` and receives a 0.
+# * a letter that has occurred before must divide at least nine tenths of its weight evenly among its earlier copies and
+#   receive a 1, as closely as the weights allow;
+# * any other letter must give at least nine tenths of its weight to `<s>` and receive a 0.
 #
 # What `<s>` receives does not matter.
 
@@ -498,8 +498,8 @@ row_sums = masked_after.sum(dim=-1, keepdim=True)  # (6, 1)
 print(row_sums.T)
 
 # %% [markdown]
-# Row 1 sums to 0.1921 and row 2 to 0.3700: these are no longer shares. Dividing each row by its sum, called
-# **renormalising**, repairs that. Is this as good as $-\infty$?
+# Row 1 sums to 0.1921 and row 2 to 0.3700: these are no longer shares. Dividing each row by its sum (**renormalising**)
+# repairs that. Is this as good as $-\infty$?
 
 # %% name="renormalised"
 renormalised = masked_after / row_sums  # (6, 6), every row sums to 1 again
@@ -540,16 +540,15 @@ divided = influences(lambda x: masked_after_context(x, divide=True), inputs)
 print("divided, it leaks:", not (divided.triu(1) <= rounding).all())
 
 # %% [markdown]
-# It leaks: none of the 15 numbers above the diagonal is 0. In row 1 they are about 0.0005, compared with 0.1008 on
-# the diagonal. That is little, but training may use this path, and when the model writes, it is gone. The future's
-# weights are 0, but its scores are still in the sum that softmax divided by. With $s_{ij} = \omega_{ij} /
-# \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels this
-# sum:
+# It leaks: none of the 15 numbers above the diagonal is 0. In row 1, they are about 0.0005, compared with 0.1008 on the
+# diagonal. That is little, but training may use this path, and when the model writes, it is gone. The future's weights
+# are 0, but its scores are still in the sum that softmax divided by. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax
+# divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels this sum:
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
 # So the layer with the division does not leak, but it is not always safe. Softmax subtracts the largest score of the
-# row, as in exercise 1.2, and that may be a hidden one. Take a row with visible scores 0 and 1 and a hidden score that
+# row, as in exercise 1.2, which may be a hidden one. Take a row with visible scores 0 and 1 and a hidden score that
 # grows:
 
 # %% name="large-hidden-score"
@@ -566,8 +565,8 @@ for hidden_score in [10.0, 103.0, 200.0]:
 # 200, they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score, so the first
 # weight stays 0.2689.
 #
-# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after softmax, and zeros renormalised. Which
-# will leak?
+# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after softmax, and the same renormalised.
+# Which will leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
@@ -579,10 +578,10 @@ live.show_masking(attention, inputs, tokens)
 #
 # ## A row with nothing left
 #
-# Shorter sequences in a batch are filled up with empty tokens, **padding**, which no token should attend to. At the end
-# of a sequence, the causal mask hides padding from every real token; at the beginning, it does not. Suppose "Your" were
-# padding. We hide its column, once with $-\infty$ and once, as some code does, with $-10^9$. What will be left in row
-# 1?
+# Shorter sequences in a batch are filled up with empty tokens (**padding**), which no token should attend to. At the
+# end of a sequence, the causal mask hides padding from every real token; at the beginning, it does not. Suppose "Your"
+# were padding. We hide its column, once with $-\infty$ and once, as some code does, with $-10^9$. What will be left in
+# row 1?
 
 # %% name="padding-at-the-start"
 hidden = future.clone()

@@ -148,8 +148,8 @@ swapped = causal(inputs[[1, 0, 2]])  # "journey Your starts"
 print("starts, two words swapped:", torch.allclose(swapped[2], context[0, 2], atol=1e-6))
 
 # %% [markdown]
-# All tests pass. Order matters now, because the mask decides by position which words a word sees. Among the words it
-# sees, order still plays no part.
+# All tests pass. Order matters now, because the mask decides by position which words a word sees. Among those words,
+# order still plays no part.
 #
 # ## Where does the mask live?
 #
@@ -292,7 +292,7 @@ print(f"and smaller than before training:       {improved} of 10 rooms")
 
 # %% [markdown]
 # With dropout, training improved the weights in every room. Dropout helps most where a model reads little data many
-# times. GPT-2 drops one attention weight in ten during training; Llama drops none. Here each of eight tokens knew the
+# times. GPT-2 drops one attention weight in ten during training; Llama drops none. Here, each of eight tokens knew the
 # answer roughly. Later we ask: what if only one knows it?
 #
 # ## What happens to a row
@@ -386,7 +386,7 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 # Left alone, the weights are right on average. In repaired rows, the large one falls to 0.54 and the small ones rise to
 # 0.23. So dropout leaves rows as they are.
 #
-# What if we dropped *scores*, before softmax? Then every row would sum to 1 by itself.
+# What if we dropped *scores* before softmax? Then every row would sum to 1 by itself.
 
 # %% [markdown]
 # **Question 4.4.** Both scores of "journey" are dropped, so they are 0. What weights does softmax turn them into?
@@ -583,8 +583,8 @@ answer("S4.1", "c e b a d")
 # 4 points · ★★★ · 20 minutes
 #
 # Many models compute queries, keys and values with a single linear layer that is three times as wide; `chunk` cuts its
-# result into three. Write such a causal class. Name the layer `W_qkv`, without bias; apply dropout to the weights, and
-# make the mask a buffer. The class must accept sequences shorter than `context_length` and one sequence without a
+# result into three. Write such a causal class. Name the layer `W_qkv`, omit its bias, apply dropout to the weights, and
+# make the mask a buffer. The class must accept sequences shorter than `context_length` and a single sequence without a
 # batch.
 
 # %% name="exercise-4-4"
@@ -622,7 +622,7 @@ check("4.4", MyCausalAttention)
 # %% [markdown] tags=["solution"]
 # **Why it works.** A linear layer computes its outputs independently, so three layers of `d_out` outputs are one layer
 # of `3 * d_out`, whose result `chunk` cuts apart. The divisor is the root of `keys.shape[-1]`, after the cut; before
-# it, the width would be three times as large.
+# the cut, the width would be three times as large.
 
 # %% [markdown]
 # Here is your class at work (or ours, while 4.4 is empty): which output depends on which input? Increase dropout and
@@ -657,7 +657,7 @@ live.try_layer(layer_to_try, inputs, tokens)
 answer("Q4.5", "b")
 
 # %% [markdown]
-# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()` each call returns a different result.
+# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()`, each call returns a different result.
 # Which line is wrong?
 #
 # * **a** `queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)`
