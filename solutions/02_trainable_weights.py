@@ -322,7 +322,7 @@ apart = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
 for spread in [1, 4, 16]:
     shares = torch.softmax(apart * spread, dim=0)
     nudged = torch.softmax(apart * spread + torch.tensor([0, 0, 0.001]), dim=0)
-    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight with respect to its own score
+    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight in its own score
     print([round(share, 4) for share in shares.tolist()], f"derivative {derivative:.1e},"
           f" weight times (1 - weight) {shares[2] * (1 - shares[2]):.1e}")
 
@@ -710,7 +710,7 @@ sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
              for girl in ["Anna", "Eva"] for thing in ["bike", "book"]]
 stories = torch.stack([embedded(words) for words in sentences]).double()  # (16, 9, 5)
 ages = torch.cat([stories[:8, 2, 4], stories[8:, 0, 4]])  # (16,): the girl's, then the boy's
-unseen = torch.tensor([{"Paul", "Anna"} <= set(words) for words in sentences])  # (16,): True for four
+unseen = torch.tensor([{"Paul", "Anna"} <= set(words) for words in sentences])  # (16,): four True
 torch.manual_seed(123)
 trainable = SelfAttention_v2(5, 3).double()  # d_k is 3; we use only the first of three outputs
 for step in range(1001):
