@@ -440,7 +440,7 @@ print("F.dropout, two calls agree:   ", torch.equal(F.dropout(batch), F.dropout(
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
-    """In training, each number is 0 with chance p, else divided by 1 - p. After eval(), x itself."""
+    """In training, each number is 0 with chance p, else divided by 1 - p. After eval: x itself."""
 
     def __init__(self, p):
         super().__init__()
