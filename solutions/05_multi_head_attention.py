@@ -334,8 +334,8 @@ for name, model in [("one head", one), ("two heads", two)]:
 
 # %% [markdown]
 # One head names who chases in all twelve sentences, but who is chased in only seven. Two heads of half the size name
-# both in all twelve. (Other seeds and 400 steps do no better. Later, we hold some out.) What goes wrong with one
-# head? Look at its weights in four sentences.
+# both in all twelve. (Other seeds and 400 steps do no better.) What goes wrong with one head? Look at its weights in
+# four sentences.
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -358,7 +358,7 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
 # hen, "it" even names a mouse. One head can tell them apart only by giving more weight to one; then the other is
 # faint. (A later layer can amplify it; two heads deliver both at full strength.)
 #
-# Before you run the next cell, guess for each of the two heads: which column will be bright, and from which word on?
+# Guess for each of the two heads: which column will be bright, and from which word on?
 
 # %% name="trained-heads-live"
 two_weights = torch.cat([weights_of(head, cat_mouse[None]) for head in two.heads])  # (2, 9, 9)
