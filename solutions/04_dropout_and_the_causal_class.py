@@ -68,8 +68,9 @@ review()
 # %% [markdown]
 # ## The causal class
 #
-# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model needs
-# them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU.
+# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model
+# needs them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. Then we throw
+# away half of its weights at random in training, and it does better on new data. Why?
 #
 # You know most of its lines from chapters 2 and 3. The new ones store the mask, cut it to the length of the sentence,
 # and check, create and apply dropout. Which are they?
@@ -207,7 +208,7 @@ show_layer("dropout")
 
 # %% name="thermometers"
 def room(seed):
-    """The true temperature on 1006 days, (1006,), and what eight thermometers show, (1006, 8)."""
+    """The true temperature on 6 + 1000 days, (1006,), and what eight thermometers show, (1006, 8)."""
     generator = torch.Generator().manual_seed(seed)
     true, *errors = 2 * torch.rand(9, 1006, dtype=torch.float64, generator=generator) - 1
     return 2 * true, 2 * true[:, None] + torch.stack(errors, dim=-1)
@@ -220,8 +221,7 @@ print(readings[0])
 # %% [markdown]
 # A head mixes the eight readings. Equal weights are best, one eighth each, because more weight on one reading would
 # mean more of its error. We start with equal weights and train the scores on only six days, for 200 steps. Will the
-# weights stay equal? (You need only the first two lines of the loop. With $p = 0$, nothing is dropped. Each step
-# averages 20 draws, since one is too noisy; the division is explained below.)
+# weights stay equal? (In the loop, you need only `weights` and `mixed`. With $p = 0$, `kept` is `True` everywhere.)
 
 # %% name="trained-weights"
 def keep_mask(shape, p, seed):
@@ -262,8 +262,9 @@ for name, weights in [("equal", equal), ("trained", trained)]:
 # days nearly cancel out: the error of the mixture falls from 0.045 to 0.005. New days have other errors, and the
 # mixture's error rises from 0.042 to 0.061. The head **overfits**.
 #
-# Next comes a strange rule, **dropout**: at each step, every weight is set to 0 with probability one half. Which of the
-# two errors will rise, and which will fall?
+# Next comes a strange rule, **dropout**: at each step, every weight is set to 0 with probability one half. (We
+# average 20 draws per step, since one is too noisy; the division is explained below.) Which of the two errors will
+# rise, and which will fall?
 
 # %% name="six-days-dropout"
 dropped = trained_weights(torch.zeros(8), true, readings, p=0.5)
@@ -272,10 +273,10 @@ print("dropout", [round(weight, 2) for weight in dropped.tolist()])
 print(f"        error: {seen:.3f} on six days, {new:.3f} on new ones")
 
 # %% [markdown]
-# On the six days, the error rises from 0.005 to 0.042; on new days, it falls from 0.061 to 0.044. A head cannot rely on
-# weights that may be gone at the next step, so it spreads its weight. But before training, the error on new days was
-# 0.042: dropout only kept training from abandoning the equal weights. What if training starts from unequal weights? We
-# try ten rooms.
+# On the six days, the error rises from 0.005 to 0.042; on new days, it falls from 0.061 to 0.044. A head cannot rely
+# on weights that may be gone at the next step, so it spreads its weight. But before training, the error on new days
+# was even smaller, 0.042: dropout only kept training from abandoning the equal weights. What if training starts from
+# unequal weights? We try ten rooms.
 
 # %% name="ten-rooms"
 starts = 3 * torch.rand(10, 8, generator=torch.Generator().manual_seed(123))  # scores
@@ -291,9 +292,9 @@ print(f"smaller error on new days with dropout: {better} of 10 rooms")
 print(f"and smaller than before training:       {improved} of 10 rooms")
 
 # %% [markdown]
-# With dropout, training improved the weights in every room. Dropout helps most where a model reads little data many
-# times. GPT-2 drops one attention weight in ten during training; Llama drops none. Here, each of eight tokens knew the
-# answer roughly. Later we ask: what if only one knows it?
+# With dropout, training improved the weights in every room. Dropout is meant for models that read little data many
+# times. GPT-2 drops one attention weight in ten during training; Llama drops none. Here, each of eight tokens knew
+# the answer roughly. Later we ask: what if only one knows it?
 #
 # ## What happens to a row
 #
@@ -506,8 +507,8 @@ for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(d
 # * With half of all weights dropped (and the others doubled), it must be right in at least 95 of 100 cases on average,
 #   both for letters that have occurred and for letters that have not.
 #
-# Begin with the matrices above; `W_query.repeat(3, 1, 1)` stacks three copies of one. If only one head keeps its weight
-# on the copy, how large must its value be? (With smaller queries, the weights on other letters would also add up.)
+# Begin with the matrices above; `W_query.repeat(H, 1, 1)` stacks H copies. If only one head keeps its weight on the
+# copy, how large must its value be? (With smaller queries, the weights on other letters would also add up.)
 
 # %% name="exercise-4-2"
 def my_heads():
