@@ -178,12 +178,12 @@ for name, mask in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", hidden
     print(f"weights of tokens 2 and 4:\n{weights[[1, 3]].detach()}")
 
 # %% [markdown]
-# With nothing hidden, the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. The
-# model copies. But when the model writes, token 3 is not there yet, and tokens 1 and 2 get only 0.0031 each. With the
-# mask, token 2 still gives each of the first two tokens 0.5000: neither equals its next character in any piece. Token
-# 4 now gives 0.5625 to token 3, which equals the next character in two pieces. The loss falls only from 1.3140 to
-# 1.2696, because of the 28 next characters 23 have not occurred before: no mix contains them. (A model that only
-# reads need not hide anything.)
+# With nothing hidden, the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. The model
+# copies. But when the model writes, token 3 is not there yet, and tokens 1 and 2 get only 0.0031 each. With the mask,
+# token 2 still gives each of the first two tokens 0.5000: neither equals its next character in any piece. Token 4 now
+# gives 0.5625 to token 3, which equals the next character in two pieces. The loss falls only from 1.3140 to 1.2696,
+# because 23 of the 28 next characters have not occurred before: no mixture contains them. (A model that only reads need
+# not hide anything.)
 
 # %% [markdown]
 # ## What is an average good for?
