@@ -68,9 +68,9 @@ review()
 # %% [markdown]
 # ## The causal class
 #
-# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model
-# needs them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. Then we throw
-# away half of its weights at random in training, and it does better on new data. Why?
+# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model needs
+# them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. Later, we drop half of a
+# head's weights at random in training, and it does better on new data. Why?
 #
 # You know most of its lines from chapters 2 and 3. The new ones store the mask, cut it to the length of the sentence,
 # and check, create and apply dropout. Which are they?
@@ -208,7 +208,7 @@ show_layer("dropout")
 
 # %% name="thermometers"
 def room(seed):
-    """The true temperature on 6 + 1000 days, (1006,), and what eight thermometers show, (1006, 8)."""
+    """The true temperature on 6 + 1000 days (1006,) and what eight thermometers show (1006, 8)."""
     generator = torch.Generator().manual_seed(seed)
     true, *errors = 2 * torch.rand(9, 1006, dtype=torch.float64, generator=generator) - 1
     return 2 * true, 2 * true[:, None] + torch.stack(errors, dim=-1)
@@ -220,8 +220,9 @@ print(readings[0])
 
 # %% [markdown]
 # A head mixes the eight readings. Equal weights are best, one eighth each, because more weight on one reading would
-# mean more of its error. We start with equal weights and train the scores on only six days, for 200 steps. Will the
-# weights stay equal? (In the loop, you need only `weights` and `mixed`. With $p = 0$, `kept` is `True` everywhere.)
+# mean more of its error. We start with these and train the scores on only six days, for 200 steps. Will the weights
+# stay equal? (In the loop, you need only the lines for `weights` and `mixed`. With $p = 0$, `kept` is `True`
+# everywhere.)
 
 # %% name="trained-weights"
 def keep_mask(shape, p, seed):
