@@ -322,7 +322,7 @@ apart = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
 for spread in [1, 4, 16]:
     shares = torch.softmax(apart * spread, dim=0)
     nudged = torch.softmax(apart * spread + torch.tensor([0, 0, 0.001]), dim=0)
-    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight in its own score
+    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight with respect to its score
     print([round(share, 4) for share in shares.tolist()], f"derivative {derivative:.1e},"
           f" weight times (1 - weight) {shares[2] * (1 - shares[2]):.1e}")
 
