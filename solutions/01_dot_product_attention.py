@@ -121,8 +121,7 @@ for name, (colour, tip) in arrows.items():
 pictures.show(figure)
 
 # %% [markdown]
-# The cat's arrow points the same way as the query. The mouse's arrow is at a right angle to the query, so its score is
-# 0.
+# The cat's arrow points the same way as the query. The mouse's arrow is at a right angle to it, so its score is 0.
 #
 # Next, **softmax** turns the scores into **weights**, positive shares that sum to 1. The larger a score, the larger its
 # weight. (The formula comes later; you do not need it yet.) With these weights we mix the values. "it" went in as four
@@ -250,9 +249,10 @@ print(inputs.shape)
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
 # So far, we have written the query ourselves, because we knew what to look for. In **self-attention**, the sentence
-# asks itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of
-# "journey": each word looks for words like itself. That is seldom what a word needs, so chapter 2 adds a matrix that
-# turns each embedding into a query. The other steps stay the same, and we practise them here.
+# asks itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding
+# of "journey": each word looks for words like itself. That is seldom what a word needs (the zeros of "it" would get
+# only an average), so chapter 2 gives pronouns numbers, too, and adds a matrix that turns each embedding into a
+# query. The other steps stay the same, and we practise them here.
 #
 # The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). We compute the scores of "journey" one by
 # one.
@@ -645,11 +645,11 @@ for copies in [1, 4, 20]:
           f" with W times 3 {louder:.1e}, attention {context_vector:.1e}")
 
 # %% [markdown]
-# In this recurrent network, the first word fades: its influence is 1.0e-04 over 6 tokens, 3.8e-11 over 24, and 0.0e+00
-# over 120, too small for a float to show. With $W$ times 3, its influence is larger than in attention over 6 and 24
-# tokens, but only 3.3e-08 over 120. In attention, every word is one step away, however far back. Its influence falls
-# only because more words share the weight: over 120 tokens, 1.3e-04 is left. The price is the number of scores, which
-# is the square of the length: 36 for 6 tokens, 14,400 for 120.
+# In this recurrent network, the first word fades: its influence is 1.0e-04 over 6 tokens, 3.8e-11 over 24, and
+# 0.0e+00 over 120, lost in rounding. With $W$ times 3, its influence is larger than in attention over 6 and 24
+# tokens, but only 3.3e-08 over 120 (the six words, 20 times). In attention, every word is one step away, however far
+# back. Its influence falls only because more words share the weight: over 120 tokens, 1.3e-04 is left. The price is
+# the number of scores, which is the square of the length: 36 for 6 tokens, 14,400 for 120.
 
 # %% [markdown]
 # ## What you can do now

@@ -68,7 +68,8 @@ review()
 # %% [markdown]
 # ## One vector, three jobs
 #
-# *Tom gave Anna the bike because she liked it.* How old is she? To answer, "she" must find Anna and receive her age.
+# *Tom gave Anna the bike because she liked it.* How old is she, to a model that knows their ages? To answer, "she"
+# must find Anna and receive her age.
 
 # %% name="people"
 axes = ["female", "male", "thing", "pronoun", "age"]
@@ -334,10 +335,10 @@ for spread in [1, 4, 16]:
 # **saturated**.
 
 # %% [markdown]
-# Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that all numbers in queries and keys are
-# random and independent, with mean 0 and **variance** 1. (The variance is the mean squared distance from the mean.)
-# Then each product $qk$ also has mean 0, so its variance is the mean of $q^2 k^2$, which is that of $q^2$ times that of
-# $k^2$: 1 · 1. And when independent numbers are added, their variances add up.
+# Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that all numbers in queries and keys
+# are random and independent, with mean 0 and **variance** 1. (The variance is the mean squared distance from the
+# mean.) Then each product $qk$ has mean 0 and variance 1: the mean of $q^2 k^2$ is that of $q^2$ times that of $k^2$.
+# And when independent numbers are added, their variances add up.
 
 # %% [markdown]
 # **Question 2.2.** What is the variance of a score that adds up 64 such products?
@@ -474,7 +475,6 @@ answer("Q2.3", "b")
 # %% name="linear" tags=["answers-Q2.3"]
 torch.manual_seed(123)
 linear = nn.Linear(d_in, d_out, bias=False)
-print(linear(x_2).detach())
 print(linear.weight.shape)
 
 # %% [markdown]
@@ -576,10 +576,10 @@ for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
     print(f"{'':10} standard deviation of the scaled scores {scaled.std():.2f}")
 
 # %% [markdown]
-# They do matter. With `torch.rand`, a token gives, on average, 0.9831 of its attention to one of 100 tokens. Each
-# number of a query adds up 768 products and no longer has variance 1, so even the divided scores have a standard
-# deviation of 1655. With `nn.Linear`, queries and keys have a variance of about a third, hence the 0.33; the largest
-# weight is 0.0222 on average.
+# They do matter. With `torch.rand`, a token gives, on average, 0.9831 of its attention to one of 100 tokens. All its
+# numbers are positive, so the 64 numbers of a query rise and fall together, and even the divided scores have a
+# standard deviation of 1655. With `nn.Linear`, queries and keys have a variance of about a third, hence the 0.33; the
+# largest weight is 0.0222 on average.
 #
 # Models read several sequences at once: a **batch** of shape $(B, T, d_\mathrm{in})$, with $B$ sequences. Does our
 # class accept one?
@@ -759,9 +759,9 @@ squares = (received - ages).pow(2)
 print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean():.3f}")
 
 # %% [markdown]
-# The unseen pair is harder: "he" gives Paul only 0.76 and receives 5.46 instead of 5; the loss is 0.107, against 0.007
-# for the others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. The other words add the rest; Tom adds
-# 0.50. The loss asks for ages, not for weights.
+# The unseen pair is harder: for Paul, "he" receives 5.46 instead of 5, and the loss is 0.107, against 0.007 for the
+# others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. The other words add the rest; Tom adds 0.50.
+# The loss asks for ages, not for weights.
 #
 # ## What you can do now
 #

@@ -68,9 +68,9 @@ review()
 # %% [markdown]
 # ## Tokens that know where they are
 #
-# So far, every head has asked *what* a token is. None could ask *where* it stands, or what comes just before it. So we
-# give each token its position. Here a token's vector has four numbers for the letter, then eight for the position, each
-# part with a single 1. (GPT-2 adds a vector for the position instead.)
+# So far, every head has asked *what* a token is. None could ask *where* it stands, or what comes just before it. So
+# we give each token its position. Here a token's vector has four numbers for the letter, then eight for the position,
+# each part with a single 1. (GPT-2 adds a position vector instead.)
 
 # %% name="positions"
 def placed(words):
