@@ -81,9 +81,9 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# We follow an article on BERT, whose layer takes queries, keys, values and a mask as separate arguments. Ours has heads
-# as in chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate function does
-# the hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
+# An article on BERT has a layer that takes queries, keys, values and a mask as separate arguments. Ours has heads as in
+# chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate function does the
+# hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
@@ -100,7 +100,7 @@ class CrossAttention(nn.Module):
     query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
     d_model). mask: True where a key is hidden, (B, T, S), or (T, S) for a single sequence; a size
     of 1 is repeated, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
-    CausalAttention, or None for no such layer. bias: whether the linear layers have one.
+    CausalAttention, or None for no dropout layer. bias: whether the linear layers have one.
     """
 
     def __init__(self, d_model, num_heads, dropout=None, bias=True):
@@ -183,7 +183,7 @@ queries, keys, values = torch.randn(3, 64, 10, 512)
 print(mha(queries, keys, values).shape)
 
 # %% [markdown]
-# The output has the same shape, `torch.Size([64, 10, 512])`.
+# The output has the queries' shape, `torch.Size([64, 10, 512])`.
 #
 # In self-attention all three inputs are the same sequence. With chapter 5's mask and parameters, our class must give
 # chapter 5's output.
@@ -224,7 +224,7 @@ print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5
 
 # %% [markdown]
 # "Katze" finds nothing in "the mouse", so all five scores are 0. Its weight is spread evenly, 0.2000 each, and three
-# fifths of it go to padding. Even "Maus", which finds its word, gives 0.0171 to each padding position.
+# fifths of it goes to padding. Even "Maus", which finds its word, gives 0.0171 to each padding position.
 
 # %% [markdown]
 # **Question 6.1.** The mask must hide *keys*, the columns of the scores $(B, T, S)$. Our `padding` has shape $(B, S)$.
@@ -308,7 +308,7 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
 # three ways does. Which ways work at 2 words but not at 0?
 
 # %% name="padding-live"
-live.show_padding(4 * asking @ answering.T, german, english)  # 4 = 8 / √4, for longer queries
+live.show_padding(4 * asking @ answering.T, german, english)  # 4 = 8 (in W_query) / √4 (head_dim)
 
 # %% [markdown]
 # As long as one word is left, the three ways agree: the words get all of the weight. At 0 words they differ: $-\infty$
@@ -318,8 +318,8 @@ live.show_padding(4 * asking @ answering.T, german, english)  # 4 = 8 / √4, fo
 # ## The same layer three ways
 #
 # It should not matter who wrote the layer. With the same parameters we compute one result in three ways: our class,
-# PyTorch's function, and PyTorch's class. Two sequences of three tokens ask; two of five tokens answer, the second of
-# them padded.
+# PyTorch's function, and PyTorch's class. Two sequences of three tokens ask; two sequences of five answer, the second
+# padded.
 
 # %% name="first-way"
 torch.manual_seed(123)
@@ -380,7 +380,7 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 # 2 points · ★★☆ · 10 minutes
 #
 # A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Turn it into the mask that
-# `F.scaled_dot_product_attention` needs to train a model that writes: a key is kept if it is real *and* not in the
+# `F.scaled_dot_product_attention` needs for training a language model: a key is kept if it is real *and* not in the
 # future. The shape is $(B, 1, S, S)$, with a 1 for the heads. Padding comes at the end, so no row is empty: even a
 # padding query sees the real tokens before it.
 
@@ -482,8 +482,8 @@ print("without dropout:", fast(heads), "| with dropout:", fast(heads, 0.1))
 
 # %% [markdown]
 # On a CPU, FlashAttention does not support dropout. (On a GPU it does, but accepts only 16-bit numbers.) Before PyTorch
-# 2.14 it also needs a batch dimension: there `fast(heads[0])` is `False`. So our class adds one to a single sequence,
-# and is fast in every version. What do we gain?
+# 2.14 it also needs a batch dimension, so `fast(heads[0])` is `False`. Our class gives a single sequence a batch
+# dimension, and is fast in every version. What do we gain?
 
 # %% [markdown]
 # ### Memory
@@ -577,17 +577,17 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
     )
 
 # %% [markdown]
-# With few tokens the three are about equally fast: the projections cost most, and they grow only like $T$. With many
-# tokens the matrices of scores and weights cost most, and time grows like $T^2$ or faster. The fused class skips blocks
-# that lie wholly in the future and moves far less data. Yet its time, too, eventually grows like $T^2$. (At GPT-2
-# small's size, on two cores, it was about 3 times as fast as chapter 5's class, and 6 to 8 times as fast without the
-# linear layers.)
+# With few tokens the three are about equally fast: the projections dominate, and their cost grows only like $T$. With
+# many tokens the matrices of scores and weights cost most, and time grows like $T^2$ or faster. The fused class skips
+# blocks that lie wholly in the future and moves far less data. Yet its time, too, eventually grows like $T^2$. (At
+# GPT-2 small's size, on two cores, it was about 3 times as fast as chapter 5's class, and 6 to 8 times as fast without
+# the linear layers.)
 
 # %% [markdown]
 # ### Half the bits
 #
 # Large models compute with 16 bits per number, or fewer. With everything in 16 bits, the split class keeps half as
-# much, 37.0 MiB. There are two such types: **float16** has more digits, **bfloat16** a wider range. How do they
+# much, 37.0 MiB. There are two 16-bit types: **float16** has more digits, **bfloat16** a wider range. How do they
 # represent four scores and a product?
 
 # %% name="half-scores"
@@ -620,8 +620,8 @@ for dtype in [torch.float32, torch.float16]:
 # layers divide the queries (chapter 5's layer would give `nan`), and `masked_softmax` works in 32 bits.
 #
 # Training mixes 16 and 32 bits: `torch.autocast` computes matrix products in 16 bits, while the parameters stay in 32.
-# This saves less: on a CPU the split class keeps 39.1 MiB. Where softmax runs in 32 bits, its weights are kept twice,
-# in both types: 103.1 MiB, *more* than without autocast.
+# This saves less: on a CPU the split class keeps 39.1 MiB. If softmax runs in 32 bits, as on a GPU, its weights are
+# kept in both types: 103.1 MiB, *more* than without autocast.
 
 # %% name="autocast"
 torch.manual_seed(123)
@@ -821,8 +821,8 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# It is much faster, but not 1024 times; the title gives the factor. With a cache the time hardly depends on $T$: so
-# small a step spends most of its time calling functions.
+# It is much faster, but not 1024 times; the title gives the factor. With a cache the time hardly depends on $T$, since
+# a step this small is mostly function calls.
 #
 # A large model spends its time differently. Reading the whole prompt at once (**prefill**) uses each fetched parameter
 # for many tokens. Writing a single text (**decoding**) fetches all parameters again for each token. So arithmetic
@@ -975,7 +975,7 @@ check("6.5", my_readings)
 progress(6)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # * **Cross-attention** takes queries from one sequence, and keys and values from another: the score matrix is $T \times
 #   S$.
@@ -987,8 +987,8 @@ progress(6)
 # * In 16 bits scores lose digits, and in float16 they can overflow.
 # * With a **key/value cache** the work for one more token grows like $T$ instead of $T^2$. The cache takes memory;
 #   **grouped-query** heads make it smaller. Prompts of unequal length are padded on the left.
-# * Most errors are silent: row sums, the weight on the future, and the divisor reveal about half of those in the
-#   clinic.
+# * Most errors are silent. Row sums, the weight on the future, and the divisor reveal about half of the clinic's silent
+#   ones.
 #
 # **Next.** So far, nearly all the matrices have been random or written by hand. In [chapter 7](07_learning.ipynb) they
 # are trained. All chapters: [the course's contents](../README.md#chapters).
