@@ -100,9 +100,9 @@ for p in [1.0, 0.5, 0.1, 0.01]:
     print(f"p = {p}: loss {math.log(1 / p):.4f}")
 
 # %% [markdown]
-# A prediction that is certain and right costs nothing, 0.0000. A probability of one half costs 0.6931, one of one tenth
-# 2.3026. One hundredth, the most that we can give each of 100 equally likely tokens, costs 4.6052. That number is $\ln
-# 100$; we shall meet it again.
+# A prediction that is certain and right costs nothing, 0.0000. A probability of one half costs 0.6931, and one tenth
+# costs 2.3026. One hundredth, the most that we can give each of 100 equally likely tokens, costs 4.6052. That number is
+# $\ln 100$; we shall meet it again.
 
 # %% [markdown]
 # **Question 7.1.** A model sees only the past. What is the lowest *average* loss that it can reach on the random
@@ -175,7 +175,7 @@ class AttentionOnly(nn.Module):
         self.token_vectors = nn.Embedding(vocabulary, width)
         self.position_vectors = nn.Embedding(context_length, width)
         for table in [self.token_vectors, self.position_vectors]:
-            nn.init.normal_(table.weight, std=0.3)  # 1.0 would exceed what the layers add at first
+            nn.init.normal_(table.weight, std=0.3)  # 1.0 would outweigh what layers add at first
         self.layers = nn.ModuleList(
             MultiHeadAttention(width, width, context_length, dropout, num_heads)
             for _ in range(num_layers)
@@ -232,8 +232,8 @@ with torch.no_grad():
 # ## Training
 #
 # A training step takes a batch, computes the losses, finds how each parameter affects their mean (`backward`), and
-# changes all parameters a little in the direction that lowers it (`step`). AdamW is the usual rule for how much. The
-# **learning rate** scales all these changes. We let it shrink steadily from 0.02 to 0, so that the model settles.
+# changes all parameters a little in the direction that lowers it (`step`). AdamW is a common rule for how much each
+# changes. The **learning rate** scales all changes. We let it shrink steadily from 0.02 to 0, so the model settles.
 #
 # Our function takes all batches at once and returns the losses of every step. A bar shows its progress.
 
@@ -313,7 +313,7 @@ seen = fresh[:, first:-1]  # (512, 7), the tokens that are looked up
 count = (fresh[:, None, :first] == seen[:, :, None]).sum(dim=-1)  # (512, 7, 12) -> (512, 7)
 print("occurs there once: below 0.2:", bool(losses[count == 1].mean() < 0.2))
 print("more than once:    above 1.0:", bool(losses[count > 1].mean() > 1.0))
-print(f"share of positions with more than once: {(count > 1).float().mean():.2f}")
+print(f"more than once:    share of positions {(count > 1).float().mean():.2f}")
 
 # %% [markdown]
 # One position in nine, 0.11, is ambiguous for this model, and costs it more than 1 on average. The others cost less
@@ -355,7 +355,7 @@ pictures.show_weights(
 # %% [markdown]
 # In the random part there is a stripe just below the diagonal: nearly every token looks at the one *before* it. Such a
 # head is called a **previous-token head**. It writes into each token which token came before. (In the rows of the
-# repeat it does something else, which copying hardly needs.)
+# repeat it does something else, of little use in copying.)
 #
 # What can layer 1 do with that?
 
@@ -523,8 +523,8 @@ print("layer 1, token after the earlier copy above 0.7:", (induction > 0.7).toli
 
 # %% [markdown]
 # In layer 0 the heads differ: head 0 is a previous-token head, and head 1 is not. In layer 1 both do the same. Nobody
-# told them to. With another seed they may share the work differently: the random starting parameters decide which head
-# does what.
+# assigned these jobs. With another seed they may share the work differently: the random starting parameters decide
+# which head does what.
 
 # %% [markdown]
 # ## Without the mask
@@ -772,9 +772,9 @@ def generate(model, start, length):
     return decode(numbers)
 
 # %% [markdown]
-# One different letter can change all letters after it. To make this model write the same text on your machine as here,
-# we use 64 bits per number instead of 32. (The runs above did not need that: they printed only what does not depend on
-# the last digits.)
+# One changed letter can change all that follow. To make this model write the same text on your machine as here, we use
+# 64 bits per number instead of 32. (The runs above did not need that: they printed only what does not depend on the
+# last digits.)
 
 # %% name="before-training"
 torch.manual_seed(123)
@@ -855,7 +855,7 @@ check("7.4", my_probabilities)
 progress(7)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # | loss | what it may mean |
 # | --- | --- |

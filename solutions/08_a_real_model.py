@@ -123,7 +123,7 @@ for name, tensor in tensors.items():
 # tokens; the network processes what arrived.
 #
 # Second, attention and the network each *add* their result to their input instead of replacing it. After each sum,
-# `LayerNorm` restores a standard size. With $x$ for the vectors of all tokens, a layer computes
+# `LayerNorm` restores a standard size. If $x$ holds the vectors of all tokens, a layer computes
 #
 # $$x' = \mathrm{norm}_1(x + \mathrm{attention}(x)), \qquad
 # \mathrm{output} = \mathrm{norm}_2(x' + \mathrm{network}(x'))$$
@@ -303,7 +303,7 @@ print(pair[1].tokens)
 print(is_padding[1])
 
 # %% [markdown]
-# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the same vectors as when alone?
+# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the vectors they get alone?
 
 # %% name="padded-batch"
 numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)
@@ -727,7 +727,7 @@ def moved(sentence, layer, head, *instead):
 for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
     to_cls = weights[layer, head, place("it"), 0]
     by = moved(hungry, layer, head)
-    print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {by:.3f}")
+    print(f'layer {layer}, head {head}: gives [CLS] {to_cls:.3f}; removal moves "it" by {by:.3f}')
 
 # %% [markdown]
 # Without the noun head, "it" moves by 0.453, nearly half its length. In layer 4, removing head 2 moves it more (0.127)
@@ -797,7 +797,7 @@ check("8.4", my_only_head)
 progress(8)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # Here is what attention weights say, and what they do not:
 #
@@ -811,8 +811,8 @@ progress(8)
 #
 # A picture of attention is a measurement. Its caption is a claim that needs controls: a word changed so that the answer
 # should change, all heads instead of the one that agrees, other queries, and a comparison with coins. (Other models may
-# well have heads that pass; [chapter 11](11_a_model_that_speaks.ipynb) finds heads with other jobs. The debate among
-# researchers began with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
+# well have heads that pass; [chapter 11](11_a_model_that_speaks.ipynb) finds heads with other jobs. On whether weights
+# explain outputs, see Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
 # **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask
 # about the next attention picture you see. This model's attention dates from 2019: [chapter
