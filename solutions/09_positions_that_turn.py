@@ -93,7 +93,7 @@ for is_causal in [False, True]:
 
 # %% [markdown]
 # After one causal layer, the last token has still seen only a bag of words. After two it has seen more, because in
-# layer 1 each token mixed only what *it* could see: the first only itself, the second only two tokens. So a causal mask
+# layer 0 each token mixed only what *it* could see: the first only itself, the second only two tokens. So a causal mask
 # alone **carries** position information (Haviv et al., 2022). But a model must extract it, layer by layer. Near the end
 # we train a model with only this mask.
 #
@@ -196,7 +196,7 @@ pictures.show_curves(
 
 # %% [markdown]
 # A fast pair distinguishes neighbours but soon repeats itself. A slow pair hardly changes over a sentence, so it can
-# compare *what* two tokens are, wherever they occur in it.
+# compare *what* two tokens are, wherever they occur.
 
 # %% [markdown]
 # **Question 9.2.** A head should look exactly one token back. Which pairs best distinguish distance 1 from distance 2?
@@ -337,9 +337,9 @@ print(f"halves, after the permutation {score(7, 3):.4f}")
 #
 # A slow pair says little about position, so why turn it? Phi-1 turns half of each head's numbers, GPT-NeoX and
 # Qwen3-Next a quarter (**partial rotary**). A pair of frequency 0 never turns, so our own head needs no new function,
-# only different frequencies. (Those models' files need more: they pair the two halves of the *turned part*. Zeros at
-# the end of the frequencies would pair other numbers, mixing layouts again. For such files `turn_pairs` leaves the rest
-# of the head unchanged.)
+# only different frequencies. (Those models' files need more: they pair the two halves of the *turned part*. Appending
+# zero frequencies would pair other numbers, mixing layouts again. For such files `turn_pairs` leaves the rest of the
+# head unchanged.)
 
 # %% [markdown]
 # ### Exercise 9.2 · Turn a part
@@ -441,7 +441,7 @@ answer("Q9.4", "b")
 
 # %% [markdown]
 # So is no time saved? To generate a token, a model reads the whole cache. Queries that share keys become rows of one
-# matrix product.
+# matrix.
 
 # %% name="time-fewer-keys" tags=["nbval-ignore-output"]
 def step(query, keys, values):
@@ -639,27 +639,27 @@ def hidden_from(queries, keys, mask=None, window=None):
 # %% [markdown]
 # Here is the class. Its other steps are those of chapters 5 and 6: `attend` computes and returns the weights; `forward`
 # does not, so it can use PyTorch's kernels, which never store them. One step is new: gpt-oss gives each head a
-# **sink**, a learned score that takes part in softmax but has no value, so a head can look at nothing.
+# **sink**, a learned score that takes part in softmax but has no value, so a head can ignore all keys.
 #
 # The class uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and
 # the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
-# `fused_attention` calls the kernel, which, without storing a matrix, supports only the causal mask. So a window is
-# processed in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each
-# query and key. With any one of these, a layer of width 256 or more keeps at most about 1.5 times as much for its
-# derivatives as without it (PyTorch 2.11 to 2.15); a wide window can keep more in a narrower layer, with few key heads,
-# or with sinks. Three things cost a matrix: a mask with an entry for each pair of tokens, $(B, T, T)$; bounds for
-# scores; and, on a CPU, dropout.
+# `fused_attention` calls the kernel, which needs a stored matrix for any but the causal mask. So a window is processed
+# in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each query and
+# key. With any one of these, a layer of width 256 or more keeps at most about 1.5 times as much for its derivatives as
+# without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers, and layers with few key heads or sinks, can
+# keep more. Three things still need a stored matrix: a mask with an entry for each pair of tokens, $(B, T, T)$; bounds
+# for scores; and, on a CPU, dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
-    """A decoder's attention. Each argument beyond the sizes names a family that needs it.
+    """A decoder's attention. Brackets after an argument name a family that needs it.
 
     * num_kv_heads (Llama 3): key/value heads, each shared by equally many query heads; None: one
       for each query head.
     * head_dim (Qwen3): None for d_model / num_heads.
     * frequencies (Llama 3): (rotary_dim / 2,) of rotary positions; None: positions are added to
       the tokens beforehand (GPT-2), or there are none (SmolLM3).
-    * rotary_dim (Phi): how many numbers of a head are turned, the first ones; None: all.
+    * rotary_dim (Phi): only a head's first rotary_dim numbers are turned; None: all.
     * interleaved (Cohere): pairs are neighbours, not number k of each half.
     * bias, out_bias (Qwen2): whether the projections of x, and of the output, have a bias;
       out_bias None: as bias.
@@ -791,13 +791,13 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
     print(f"{family:10} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]
-# One class matches ten families on texts of 11 tokens. (For SmolLM3 we compared a layer without positions. At distant
-# positions scores differ, since we compute angles in 64 bits and the library in 32: around position 100,000 by up to
+# One class matches ten families on texts of 11 tokens. (For SmolLM3 we compared a layer without positions. Far into a
+# text, scores differ, since we compute angles in 64 bits and the library in 32: around position 100,000 by up to
 # several thousandths.) The families' files differ in other ways too: GPT-2 stores its matrices transposed, with
 # queries, keys and values in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each difference takes one line
 # of loading code. Forgetting to transpose or to add 1 is a silent error. DeepSeek follows in chapter 10. Our class
-# rejects some others' weights: OLMo-2 normalises before the heads are split, and Cohere, where it normalises, uses
-# LayerNorm.
+# rejects some other families' weights: OLMo-2 normalises before the heads are split, and Cohere, where it normalises,
+# uses LayerNorm.
 #
 # Does this comparison reveal slips? We reorder the pairs of Llama's queries and keys, as in a file converted once too
 # often, then its query heads, as `repeat` would.
@@ -860,7 +860,7 @@ print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=T
 # ## Do longer texts come free?
 #
 # Rotary scores exist at every distance. Can a model then read texts longer than any in training? We train models on a
-# small version of chapter 7's task: 7 of 16 possible tokens, then 6 of these again. One has learned positions, one
+# small version of chapter 7's task: 7 of 16 possible tokens, then 6 of these again. One adds learned positions, one
 # turns whole heads, one turns half of each head, and one has only its causal mask. The longer test has 14 tokens, then
 # 12 of these again. (No token occurs twice in the first part, so the repeat is predictable.)
 
@@ -934,10 +934,11 @@ print(f"guessing {math.log(16):.1f}")
 # which costs $\ln 16$, or 2.8. With 300 steps it copies, at 0.4. It learns more slowly than the others, which are at
 # 0.0.
 #
-# At twice the length it is ahead, at 1.0, while the others do *worse* than guessing, at 6.0 and more. They are
-# confident but wrong: there the learned table has rows that no token used in training, and the rotary model's heads, at
-# 10.6, have met no distance above 11. Turning only half does not help: 10.2. Scores exist at every distance, but were
-# not trained at every distance. Nor do longer texts come free without positions: 1.0 is more than 0.4.
+# At twice the length it is ahead, at 1.0, while the others do *worse* than guessing, at 6.0 or more. They are confident
+# but wrong: training never used the learned table's later rows, and showed the rotary model (loss 10.6) no distance
+# above
+# 11. Turning only half does not help: 10.2. Scores exist at every distance, but were not trained at every distance. Nor
+#     do longer texts come free without positions: 1.0 is more than 0.4.
 #
 # Real models handle this in several ways. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
 # nothing in every fourth layer (Kazemnejad et al., 2023, study models without position encodings).
@@ -948,7 +949,7 @@ print(f"guessing {math.log(16):.1f}")
 progress(9)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # $$(R_m q) \cdot (R_n k) = q \cdot (R_{n-m} k), \qquad \theta_k = \mathrm{base}^{-2k / \mathrm{head\_dim}}$$
 #

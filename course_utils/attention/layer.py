@@ -30,14 +30,14 @@ __all__ = ["Attention"]
 
 
 class Attention(nn.Module):
-    """A decoder's attention. Each argument beyond the sizes names a family that needs it.
+    """A decoder's attention. Brackets after an argument name a family that needs it.
 
     * num_kv_heads (Llama 3): key/value heads, each shared by equally many query heads; None: one
       for each query head.
     * head_dim (Qwen3): None for d_model / num_heads.
     * frequencies (Llama 3): (rotary_dim / 2,) of rotary positions; None: positions are added to
       the tokens beforehand (GPT-2), or there are none (SmolLM3).
-    * rotary_dim (Phi): how many numbers of a head are turned, the first ones; None: all.
+    * rotary_dim (Phi): only a head's first rotary_dim numbers are turned; None: all.
     * interleaved (Cohere): pairs are neighbours, not number k of each half.
     * bias, out_bias (Qwen2): whether the projections of x, and of the output, have a bias;
       out_bias None: as bias.
