@@ -118,7 +118,7 @@ for some, theirs in halves:
     print(f"largest {largest:.0f}, total {total:.4f}, mixed {mixed}")
 
 # %% [markdown]
-# The totals are nearly equal, 1.5032 and 1.3746. Can we simply add them?
+# The totals are similar, 1.5032 and 1.3746. Can we simply add them?
 
 # %% [markdown]
 # **Question 10.1.** The first half counts in units of $e^3$, the second in units of $e^5$. To join them, we count
@@ -135,9 +135,9 @@ answer("Q10.1", "c")
 # ### Exercise 10.1 · Merge two halves
 # 2 points · ★★☆ · 10 minutes
 #
-# Merge the results of two halves, for T queries at once. Return the same three things for both together: largest,
-# total, mixed. For any query, one half (never both) may be entirely hidden: its largest is then $-\infty$, and its
-# total and mixed are 0.
+# Merge the results of two halves, for T queries at once. Return the same three things for both together: `largest`,
+# `total`, `mixed`. For any query, one half (never both) may be entirely hidden: `largest` is then $-\infty$, and
+# `total` and `mixed` are 0.
 
 # %% name="exercise-10-1"
 def my_joined(largest, total, mixed):
@@ -397,7 +397,7 @@ check("10.3", my_next_tile)
 # score, the true maximum takes over.
 
 # %% [markdown]
-# ## The first token holds what nobody needs
+# ## The first token takes unneeded weight
 #
 # With a window, the first token goes out of sight. Does the model miss it? In chapter 7, layer 1 put its weight on
 # token 0 wherever it had nothing to look up. We train that model again, on the same batches, with chapter 9's layer.
@@ -613,9 +613,9 @@ absorbed = weights @ latent @ W_value  # (4, 6, 12) @ (4, 12, 8) -> (4, 6, 8), w
 print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 
 # %% [markdown]
-# The matrices are said to be **absorbed**. Compared with cached keys, this costs arithmetic: a score is now a sum of 12
-# products instead of 8, in DeepSeek-V3 of 512 instead of 128, plus 64 for the position in either case. This reordering
-# works only if nothing comes between query and $W_k$. Chapter 9's rotation would, so the 64 numbers carry the position
+# The matrices are said to be **absorbed**. Compared with cached keys, this costs arithmetic: a score now sums 12
+# products instead of 8; in DeepSeek-V3, 512 instead of 128, plus 64 for the position either way. This reordering works
+# only if nothing comes between query and $W_k$. Chapter 9's rotation would, so the 64 numbers carry the position
 # separately: $512{+}64$ in all.
 
 # %% [markdown]
@@ -765,9 +765,9 @@ def written(keys, values, delta):
     return state
 
 # %% [markdown]
-# To test this memory, we write n random pairs, then query each key. An answer is right if the nearest value is its
-# key's own. In a second test every key is written twice, with two values, and only the *newer* is right. (Softmax is
-# left out there: two equal keys get equal weights, so it would need positions to tell old from new.)
+# To test this memory, we write n random pairs, then query each key. An answer is right if it is nearest to its key's
+# value. In a second test every key is written twice, with two values, and only the *newer* is right. (Softmax is left
+# out there: two equal keys get equal weights, so it would need positions to tell old from new.)
 
 # %% name="recall"
 def recall(n, times, way, draws=5):
@@ -832,9 +832,9 @@ answer("Q10.3", "b")
 progress(10)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
-# | what grows | what helps | what it costs |
+# | problem | what helps | what it costs |
 # | --- | --- | --- |
 # | the weight matrix, $T^2$ | tiles: keep $m$, $\ell$ and $o$ | in training, scores are recomputed |
 # | the work, $T^2$ | a window: $T \cdot w$ | distant tokens count only through several layers; keep the sink |
