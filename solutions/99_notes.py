@@ -41,8 +41,8 @@ from course_utils.randomness import keep_mask
 # ## The error clinic
 #
 # Here are 26 errors: five from the end of Pascal Burume's guide, and others that people often report or ask about. Each
-# has a broken cell to run, with symptom, reason and fix. First we compute correct attention with unequal sizes, so that
-# no wrong size goes unnoticed, and define a helper that prints an error's last line.
+# has a broken cell to run, with symptom, reason and fix. First we compute correct attention with mostly unequal sizes,
+# so that wrong ones show up, and define a helper that prints an error's last line.
 
 # %% name="clinic"
 @contextmanager
@@ -532,7 +532,7 @@ for need_weights in [True, False]:
     print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
 
 # %% [markdown]
-# The result is `nan` if it returns the weights; otherwise only in `eval()` under `no_grad` with an even number of heads
+# The result is `nan` if weights are returned; otherwise only in `eval()` under `no_grad` with an even number of heads
 # (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
@@ -540,7 +540,7 @@ for need_weights in [True, False]:
 #
 # These go beyond chapters 9 and 10.
 #
-# **Pages** (Kwon et al., 2023). Two texts grow in turn, and each gets a page of 4 tokens whenever its last is full:
+# **Pages** (Kwon et al., 2023). Two texts grow in turn, and each gets a new 4-token page when its last page is full:
 
 # %% name="page-tables"
 free, tables, lengths = list(range(6)), {"A": [], "B": []}, {"A": 0, "B": 0}
@@ -653,12 +653,12 @@ print(f"{'total':15} {count(layer):>9,}")
 # %% [markdown]
 # There are four matrices of 768 × 768 = 589,824 each, as the guide says. But `out_proj` also has a bias, 768 numbers
 # that are easy to forget, which makes 2,360,064. The number of heads does not matter, since heads only divide the
-# width, and the mask is a buffer, stored but not learned.
+# width; the mask is a buffer, stored but not learned.
 #
-# GPT-2 comes in four sizes. Each is a stack of identical **layers**, each with an attention layer with biases, a small
-# network of two linear layers (four times as wide in the middle), and two **LayerNorms**, which rescale each token with
-# a learned scale and shift. Before the stack, two tables give each of 50,257 tokens and each of 1024 positions a
-# vector. After it comes one more LayerNorm. The last step, from vectors back to tokens, uses the token table again.
+# GPT-2 comes in four sizes. Each stacks identical **layers**: attention with biases, a small network of two linear
+# layers (four times as wide in the middle), and two **LayerNorms**, which rescale each token with a learned scale and
+# shift. Before the stack, two tables give each of 50,257 tokens and each of 1024 positions a vector. After it comes one
+# more LayerNorm. The last step, from vectors back to tokens, uses the token table again.
 
 # %% name="count-gpt2"
 def count_gpt2(layers, width, vocabulary=50_257, positions=1024):

@@ -99,7 +99,7 @@ def test_boxes_ask_the_model_and_what_it_cannot_run_is_refused_in_a_sentence(mon
     assert "The model stopped with KeyError: 'stop'" in bundles[0]
     assert "x is not a head: write layer.head, such as 23.3" in bundles[2]
     assert (
-        bundles[3].startswith("Live figure: All 2 times 3 heads of a model, and the next word after")
+        bundles[3].startswith("Live figure: All 6 heads of a model, and the next word after")
         and len(bundles) == 4
     )
 

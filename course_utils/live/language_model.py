@@ -96,7 +96,7 @@ def language_model_figure(runs: Sequence[Any], layer: int, head: int) -> Figure:
     """The Figure of some runs."""
     first = runs[0]
     layers, heads = first["shape"]
-    about = f'All {layers} times {heads} heads of a model, and the next word after "{" ".join(first["names"])}":'
+    about = f'All {layers * heads} heads of a model, and the next word after "{" ".join(first["names"])}":'
     rows = np.stack([first["before"], first["after"]], axis=1)
     columns = ["all heads", "only heads that are on"]
     return Figure("language_model", about, first["words"], rows, columns, runs=list(runs), layer=layer, head=head)
