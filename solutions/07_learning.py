@@ -130,9 +130,9 @@ print(f"{0.01 * right + 0.99 * wrong:.4f}")
 # ### Exercise 7.1 · The loss of the next token
 # 2 points · ★★☆ · 10 minutes
 #
-# Compute the losses of one sequence; try it without `F.cross_entropy`. The scores in row $t$ predict token $t + 1$. So
-# the last row has no target, and there are $T - 1$ losses. Scores may be large: the loss of a very unlikely token must
-# be large but finite.
+# Compute the losses of one sequence; try it without `F.cross_entropy`. The scores in row $t$ predict token $t + 1$.
+# So the last row has no target, and there are $T - 1$ losses. Scores may be large: the loss of a very unlikely token
+# must be large but finite. Training needs their gradients, so use torch's functions throughout.
 
 # %% name="exercise-7-1"
 def my_next_token_losses(scores, tokens):
