@@ -95,7 +95,7 @@ print(animals.get("hunts a little"))
 # and one that hunts". In chapter 2, each word will make its own.
 #
 # How well does a query match a key? Multiply the two vectors number by number and add up the products: this sum is the
-# **dot product**. Where the signs agree, the product adds to the sum; where they differ, it subtracts from it; a zero
+# **dot product**. Where the signs agree, the product raises the sum; where they differ, it lowers the sum; a zero
 # contributes nothing. So the sum is large when the two vectors point the same way, and the longer they are, the larger
 # it is. In attention, the dot product is called a **score**, and `@` computes all nine scores at once.
 
@@ -107,8 +107,8 @@ for word, score in zip(story, story_scores.tolist()):
 
 # %% [markdown]
 # "cat" scores 2 · 1 + 2 · 1 = 4. "mouse" scores 2 · 1 + 2 · (−1) = 0: it is an animal, but it does not hunt. The other
-# words have nothing in common with the query and also score 0. Here are these three vectors as arrows (you need not
-# read the code):
+# words have nothing in common with the query and also score 0. Here are the query, "cat" and "mouse" as arrows (you
+# need not read the code):
 
 # %% name="arrows-picture" shows="Three arrows from the origin of a plane with the axes animal and hunts. The query goes to (2, 2). The arrow of cat, to (1, 1), points the same way. The arrow of mouse, to (1, -1), is at a right angle to both."
 figure = Figure(figsize=(3.6, 3.4), layout="constrained")
@@ -229,8 +229,8 @@ live.try_head(
 #
 # Where does the query come from if nobody writes it? And what if all words ask at once? We take six words with three
 # numbers each, few enough to check every step by hand: *Your journey starts with one step*. They come from the texts
-# this course builds on, and we use them until chapter 5. The numbers are arbitrary, and the weights will be nearly
-# even; what counts is that you can recompute each one.
+# this course builds on, and we use them until chapter 5. The numbers are arbitrary and the weights fairly even; what
+# counts is that you can recompute each one.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -249,10 +249,10 @@ print(inputs.shape)
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
 # So far, we have written the query ourselves, because we knew what to look for. In **self-attention**, the sentence
-# asks itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding
-# of "journey": each word looks for words like itself. That is seldom what a word needs (the zeros of "it" would get
-# only an average), so chapter 2 gives pronouns numbers, too, and adds a matrix that turns each embedding into a
-# query. The other steps stay the same, and we practise them here.
+# asks itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of
+# "journey": each word looks for words like itself. That is seldom what a word needs (the zeros of "it" would get only
+# an average), so in chapter 2, pronouns are no longer zero, and a matrix turns each embedding into a query. The other
+# steps stay the same, and we practise them here.
 #
 # The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). We compute the scores of "journey" one by
 # one.
@@ -331,7 +331,7 @@ print(weights_2 @ inputs)  # (6,) @ (6, 3) -> (3,)
 #
 # Score, softmax, mix: these three steps are **dot-product attention**. The next figure shows them side by side, and you
 # can change its numbers. Predict first: if you choose "one" as the query, which word will get the *smallest* weight?
-# (Hint: where "one" has its largest number, which word has its smallest?)
+# (Hint: where "one" has its largest number, which word has the smallest?)
 
 # %% name="query-steps-live"
 live.show_query_steps(inputs, tokens)
@@ -446,8 +446,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# These weights are nearly even, from 0.0988 to 0.2379: nobody has trained these embeddings to look for anything. Still,
-# the columns of "journey" and "starts" are a little brighter. If each word looks for words like itself, does each find
+# These weights lie between 0.0988 and 0.2379: nobody has trained these embeddings to look for anything. Still, the
+# columns of "journey" and "starts" are a little brighter. If each word looks for words like itself, does each find
 # itself? We print what each word attends to most, and the **norm** of each vector, its length.
 
 # %% name="favourites"
@@ -461,8 +461,8 @@ print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=
 # %% [markdown]
 # No: four of the six rows choose "journey", and three of those prefer it to their own word. The reason is its norm, the
 # largest at 1.2227: a vector of large norm scores high with every query that points roughly the same way. ("one"
-# chooses "starts", which is slightly shorter than "journey" but closer in direction.) When all norms are 1, as in the
-# last line, every row chooses itself (indices 0 to 5): each vector then has its largest dot product with itself.
+# chooses "starts", whose norm is slightly smaller but whose direction is closer.) When all norms are 1, as in the last
+# line, every row chooses itself (indices 0 to 5): at equal norms, the dot product is largest for the same direction.
 #
 # In the last step, every row of weights mixes the same six vectors.
 
@@ -645,11 +645,11 @@ for copies in [1, 4, 20]:
           f" with W times 3 {louder:.1e}, attention {context_vector:.1e}")
 
 # %% [markdown]
-# In this recurrent network, the first word fades: its influence is 1.0e-04 over 6 tokens, 3.8e-11 over 24, and
-# 0.0e+00 over 120, lost in rounding. With $W$ times 3, its influence is larger than in attention over 6 and 24
-# tokens, but only 3.3e-08 over 120 (the six words, 20 times). In attention, every word is one step away, however far
-# back. Its influence falls only because more words share the weight: over 120 tokens, 1.3e-04 is left. The price is
-# the number of scores, which is the square of the length: 36 for 6 tokens, 14,400 for 120.
+# In this recurrent network, the first word fades: its influence is 1.0e-04 over 6 tokens, 3.8e-11 over 24, and 0.0e+00
+# over 120, lost in rounding. A larger $W$ keeps more of the state: with $W$ times 3, the word has more influence than
+# in attention over 6 and 24 tokens, but only 3.3e-08 over 120. In attention, every word is one step away, however far
+# back. Its influence falls only because more words share the weight: over 120 tokens, 1.3e-04 is left. The price is the
+# number of scores, which is the square of the length: 36 for 6 tokens, 14,400 for 120.
 
 # %% [markdown]
 # ## What you can do now
@@ -695,7 +695,7 @@ answer("Q1.6", "a")
 progress(1)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # | step | formula | code | shape |
 # | --- | --- | --- | --- |

@@ -13,7 +13,7 @@
 # * explain why scores are divided by $\sqrt{d_k}$, and show what happens if they are not;
 # * write attention as a PyTorch module that can be trained.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapter 1 and Python's classes. Knowing derivatives helps
+# **Time.** About 90 minutes, exercises included. **You need** chapter 1 and Python classes. Knowing derivatives helps
 # in two places.
 #
 # Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helpers or installs them.
@@ -68,8 +68,7 @@ review()
 # %% [markdown]
 # ## One vector, three jobs
 #
-# *Tom gave Anna the bike because she liked it.* How old is she, to a model that knows their ages? To answer, "she"
-# must find Anna and receive her age.
+# *Tom gave Anna the bike because she liked it.* How old is she? To answer, "she" must find Anna and receive her age.
 
 # %% name="people"
 axes = ["female", "male", "thing", "pronoun", "age"]
@@ -133,19 +132,19 @@ print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 
 # %% [markdown]
 # Now "she" gives 0.50 to Anna and 0.50 to itself: both are female. Apart from age, they differ only in that "she" is a
-# pronoun, and that is a job for the *keys*. If the first column of the key matrix has 1 in row 1 and −1 in row 4,
-# Anna's key begins with 1 and that of "she" with 1 − 1 = 0. The third matrix decides what is passed on.
+# pronoun; telling them apart is a job for the *keys*. If the first column of the key matrix has 1 in row 1 and −1 in
+# row 4, Anna's key begins with 1 and that of "she" with 1 − 1 = 0. The third matrix decides what is passed on.
 
 # %% [markdown]
 # ### Exercise 2.1 · How old is she?
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices. In every sentence of up to twelve of the thirteen words above (repeats allowed),
+# Write three matrices. In every sentence of up to twelve words from the thirteen above (repeats allowed),
 #
 # * "she" should divide at least nine tenths of its weight evenly among the girls, "he" among the boys, and "it" among
 #   the things (pronouns do not count as girls, boys or things);
-# * each of these pronouns should receive the age of what it finds (the mean age of several), as closely as the weights
-#   allow, and nothing else.
+# * each of these pronouns should receive the age of what it finds (of several, their mean age), as closely as the
+#   weights allow, and nothing else.
 #
 # Other words may do anything, as may a pronoun with nothing to find. Choose any width $d_k$. The check divides scores
 # by $\sqrt{d_k}$, for a reason given below, so use large numbers.
@@ -374,9 +373,9 @@ print(f"variance, divided by 8:  {(scores_64 / 8).var():.4f}")
 print(f"variance, divided by 64: {(scores_64 / 64).var():.4f}")
 
 # %% [markdown]
-# The root of 64, which is 8, brings the variance to 0.9830. Dividing by 64 goes too far: it leaves 0.0154.
+# The square root, 8, brings the variance to 0.9830. Dividing by 64 goes too far: it leaves 0.0154.
 #
-# Third, we combine both results, with a random query and six random keys. The **favourite** is the key that gets the
+# Third, we combine the two results, with a random query and six random keys. The **favourite** is the key that gets the
 # largest weight, purely by chance. An even share would be one sixth. How much does the favourite get at $d_k = 64$?
 # Guess first. We draw 4000 such queries and take the median: half of the favourites get more. (You need not read the
 # code.)
@@ -422,8 +421,8 @@ live.show_scaling(random_query, random_keys, tokens)
 # ## Self-attention as a module
 #
 # In PyTorch, a part of a network is an `nn.Module`. `__init__` makes its matrices once; `forward` holds the steps and
-# runs when you call the module. `check_input` only rejects invalid input with a readable message. `keys.transpose(-2,
-# -1)` swaps the last two dimensions.
+# runs when you call the module. `check_input` rejects invalid input with a readable message. `keys.transpose(-2, -1)`
+# swaps the last two dimensions.
 
 # %% name="self-attention-v1"
 class SelfAttention_v1(nn.Module):
@@ -576,10 +575,10 @@ for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
     print(f"{'':10} standard deviation of the scaled scores {scaled.std():.2f}")
 
 # %% [markdown]
-# They do matter. With `torch.rand`, a token gives, on average, 0.9831 of its attention to one of 100 tokens. All its
-# numbers are positive, so the 64 numbers of a query rise and fall together, and even the divided scores have a
-# standard deviation of 1655. With `nn.Linear`, queries and keys have a variance of about a third, hence the 0.33; the
-# largest weight is 0.0222 on average.
+# They do matter. With `torch.rand`, a token gives, on average, 0.9831 of its attention to one of 100 tokens. All
+# parameters are positive, so a query's 64 numbers rise and fall together, and even the divided scores have a standard
+# deviation of 1655. With `nn.Linear`, queries and keys have a variance of about 1/3, so scaled scores have one of 1/9,
+# a standard deviation of 0.33; the largest weight is 0.0222 on average.
 #
 # Models read several sequences at once: a **batch** of shape $(B, T, d_\mathrm{in})$, with $B$ sequences. Does our
 # class accept one?
@@ -700,7 +699,7 @@ check("2.4", MySelfAttention)
 # * `received` is what the pronouns currently receive;
 # * the **loss** is the mean squared difference between `received` and the ages;
 # * `backward` computes the **gradient**, the derivative of the loss with respect to every number in every matrix;
-# * `-=` takes a small step against the gradient, which lowers the loss.
+# * `-=` takes a small step against the gradient, to lower the loss.
 #
 # After 1000 such steps, will "she" look at the girl and "he" at the boy?
 
@@ -750,7 +749,8 @@ pictures.show_weights(
 # gives Tom 0.90, though nobody said where to look. What about Eva, and about Paul and Anna, who never met in training?
 
 # %% name="she-learned"
-print(f"she -> Anna {row[0, 2]:.2f}, he -> Tom {row[8, 0]:.2f}, he -> Paul {row[12, 0]:.2f}")
+print(f"she -> Anna {row[0, 2]:.2f}, he -> Tom {row[8, 0]:.2f},"
+      f" he -> Paul (unseen) {row[12, 0]:.2f}")
 passed_on = trainable.W_value(stories[2])[:, 0].detach()  # (9,): Tom gave Eva the bike ...
 print(f"she -> Eva {row[2, 2]:.2f}, Eva's value {passed_on[2]:.2f}; weight times value, all nine:")
 print([round(part, 2) for part in (row[2] * passed_on).tolist()], f"sum {received[2]:.2f}")
@@ -760,8 +760,8 @@ print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean()
 
 # %% [markdown]
 # The unseen pair is harder: for Paul, "he" receives 5.46 instead of 5, and the loss is 0.107, against 0.007 for the
-# others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. The other words add the rest; Tom adds 0.50.
-# The loss asks for ages, not for weights.
+# others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. The other words add the rest, mostly Tom's
+# 0.50. The loss asks for ages, not for weights.
 #
 # ## What you can do now
 #
@@ -806,7 +806,7 @@ answer("Q2.6", "b")
 progress(2)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # | step | formula | code | shape |
 # | --- | --- | --- | --- |

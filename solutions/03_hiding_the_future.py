@@ -152,8 +152,8 @@ print(running[3, :, e])
 
 # %% [markdown]
 # "m" has read only itself: its share of "e" is 0. At the first "e", one of four characters is an "e" (0.2500); at the
-# second, two of six (0.3333); at the end, two of eight (0.2500, as before). So equal scores and a mask compute the
-# **average so far**.
+# second, two of six (0.3333); at the end, two of eight (0.2500, as before). So equal scores and a mask give the
+# **running average**.
 #
 # Chapter 5 puts several such mixtures side by side. Each, with its own scores and values, is called a **head**.
 #
@@ -180,15 +180,14 @@ for name, mask in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", hidden
 # %% [markdown]
 # With nothing hidden, the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. The model
 # copies. But when the model writes, token 3 is not there yet, and tokens 1 and 2 get only 0.0031 each. With the mask,
-# token 2 still gives each of the first two tokens 0.5000: neither equals its next character in any piece. Token 4 now
-# gives 0.5625 to token 3, which equals the next character in two pieces. The loss falls only from 1.3140 to 1.2696,
-# because 23 of the 28 next characters have not occurred before: no mixture contains them. (A model that only reads need
-# not hide anything.)
+# token 2 still gives each of the first two tokens 0.5000: neither equals token 3 in any piece. Token 4 now gives 0.5625
+# to token 3, which equals token 5 in two pieces. The loss falls only from 1.3140 to 1.2696, because 23 of the 28 next
+# characters have not occurred before: no mixture contains them.
 
 # %% [markdown]
 # ## What is an average good for?
 #
-# Is a bracket still open? Let "(" pass on 1 and ")" pass on −1, and mix with the weights of the average so far.
+# Is a bracket still open? Let "(" pass on 1 and ")" pass on −1, and mix with the weights of the running average.
 
 # %% name="brackets"
 brackets = "(())()()"
@@ -290,8 +289,8 @@ print(strict.int())  # 1 where hidden
 # * `<s>`: ?
 # * another letter: ?
 #
-# How wide must both gaps be? With only two levels, `<s>` at 5 (after the division) and seven letters at 0, `<s>` gets
-# $e^5 / (e^5 + 7) \approx 148 / 155$: about 95%.
+# How wide must the gaps between them be? With only two levels, `<s>` at 5 (after the division) and seven letters at 0,
+# `<s>` gets $e^5 / (e^5 + 7) \approx 148 / 155$: about 95%.
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
@@ -395,7 +394,7 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# A hatched cell has no weight at all. Row $t$ divides its 1.00 among $t$ words. Here is the whole layer:
+# A hatched cell has no weight at all. Row $t$ divides a total of 1 among $t$ words. Here is the whole layer:
 
 # %% name="layer-drawing" shows="The drawing of chapter 2, now for a batch of B sequences, with one new box: between the scores and the division, hide the future by minus infinity. No shape changes."
 show_layer("mask")
@@ -459,8 +458,8 @@ pictures.show_dependencies(
 )
 
 # %% [markdown]
-# There are 21: exactly the lower triangle. This matrix of yes and no is the **dependency matrix**. It describes only
-# one sentence, so we try more, and also a mask that is off by one.
+# There are 21: exactly the lower triangle. This yes/no matrix is the **dependency matrix**. It describes only one
+# sentence, so we try more, and also a mask that is off by one.
 
 # %% name="many-sentences"
 torch.manual_seed(123)
@@ -471,9 +470,10 @@ for diagonal in [1, 2]:
     print(f"diagonal={diagonal}: leaks in {20 - tight} of 20")
 
 # %% [markdown]
-# With `diagonal=2`, every row sums to 1 and nothing fails, yet in all 20 sentences each word but the last sees the word
-# it must predict. Finding a leak is proof; finding none is not: where softmax saturates, derivatives are too small to
-# show a leak. With the right mask, there is nothing to find: a hidden score is overwritten before softmax reads it.
+# With `diagonal=2`, every row sums to 1 and nothing fails, yet all 20 sentences leak: each word but the last may see
+# the word it must predict. Finding a leak is proof; finding none is not: where softmax saturates, derivatives are too
+# small to show a leak. With the right mask, there is nothing to find: a hidden score is overwritten before softmax
+# reads it.
 #
 # ## Zeros after softmax
 #
@@ -537,19 +537,18 @@ answer("Q3.3", "b")
 # %% name="leak-without-division" tags=["answers-Q3.3"]
 print(influences(masked_after_context, inputs))
 divided = influences(lambda x: masked_after_context(x, divide=True), inputs)
-print("divided, it leaks:", not (divided.triu(1) <= rounding).all())
+print("leaks with the division:", not (divided.triu(1) <= rounding).all())
 
 # %% [markdown]
 # It leaks: none of the 15 numbers above the diagonal is 0. In row 1, they are about 0.0005, compared with 0.1008 on the
-# diagonal. That is little, but training may use this path, and when the model writes, it is gone. The future's weights
-# are 0, but its scores are still in the sum that softmax divided by. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax
+# diagonal. That is small, but training may use this path, which is gone when the model writes. The future's weights are
+# 0, but its scores are still in the sum that softmax divided by. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax
 # divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels this sum:
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
-# So the layer with the division does not leak, but it is not always safe. Softmax subtracts the largest score of the
-# row, as in exercise 1.2, which may be a hidden one. Take a row with visible scores 0 and 1 and a hidden score that
-# grows:
+# So the layer with the division does not leak, but it is not always safe. As in exercise 1.2, softmax subtracts the
+# row's largest score, which may be a hidden one. Take a row with visible scores 0 and 1 and a hidden score that grows:
 
 # %% name="large-hidden-score"
 last = torch.tensor([False, False, True])
@@ -565,8 +564,8 @@ for hidden_score in [10.0, 103.0, 200.0]:
 # 200, they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score, so the first
 # weight stays 0.2689.
 #
-# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after softmax, and the same renormalised.
-# Which will leak?
+# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after softmax, and the same weights,
+# renormalised. Which will leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
@@ -578,10 +577,10 @@ live.show_masking(attention, inputs, tokens)
 #
 # ## A row with nothing left
 #
-# Shorter sequences in a batch are filled up with empty tokens (**padding**), which no token should attend to. At the
-# end of a sequence, the causal mask hides padding from every real token; at the beginning, it does not. Suppose "Your"
-# were padding. We hide its column, once with $-\infty$ and once, as some code does, with $-10^9$. What will be left in
-# row 1?
+# Shorter sequences in a batch are extended with empty tokens (**padding**), which no token should attend to. At the end
+# of a sequence, the causal mask hides padding from every real token; at the beginning, it does not. Suppose "Your" were
+# padding. We hide its column, once with $-\infty$ and once, as some code does, with $-10^9$. What will be left in row
+# 1?
 
 # %% name="padding-at-the-start"
 hidden = future.clone()
@@ -596,8 +595,8 @@ for filling in [-torch.inf, -1e9]:
 # %% [markdown]
 # In row 1, everything is hidden: its largest score is $-\infty$, and $-\infty - (-\infty)$ is `nan`. The next layer
 # spreads this `nan` to every row, since 0 times `nan` is `nan`. With $-10^9$, all six scores of row 1 are equal, so
-# every weight is 0.1667, and the row attends to everything that should be hidden. A `nan` is easy to notice; this is
-# not. A better mask leaves every row something to see.
+# every weight is 0.1667, and the row attends to everything that should be hidden. A loss that includes its output is
+# silently wrong. A better mask leaves every row something to see.
 #
 # The last exercise builds such a mask with three tools. `None` in an index inserts a dimension of size 1. PyTorch
 # repeats a dimension of size 1 to match the other tensor (**broadcasting**). And masks combine: `|` is "or", `&` is
@@ -613,8 +612,8 @@ print((diagonal | is_e[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3, 3)
 # In "her", the second token is an "e". Its `True` is repeated along *row* 2. Two optional steps lead up to the
 # exercise.
 #
-# **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a (B, T, T) matrix. Which index
-# gives `is_padding` a shape that fits? Fill in: `is_padding[...]`
+# **Step 3.1.** `is_padding` has the shape (B, T). Padding must be hidden as *keys*, the columns of a (B, T, T) matrix.
+# Which index gives `is_padding` a shape that fits? Fill in: `is_padding[...]`
 
 # %% name="step-3-1"
 answer("S3.1", ":, None, :")
@@ -651,9 +650,9 @@ assert check("3.4", my_mask).status == "right"
 check("3.4", my_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Padding hides *columns*, the keys, so the new dimension goes in the middle; `is_padding[:, :, None]`
-# would hide rows. The diagonal comes last because it is an exception to both rules. The output of a padding token is
-# meaningless but finite, and no other token sees it.
+# **Why it works.** Padding is hidden as *columns*, the keys, so the new dimension goes in the middle; `is_padding[:, :,
+# None]` would hide rows. The diagonal comes last because it is an exception to both rules. The output of a padding
+# token is meaningless but finite, and no other token sees it.
 
 # %% [markdown]
 # Suppose "Your" is padding, hidden by your mask. Which outputs depend on it?
@@ -672,7 +671,7 @@ def my_padded_layer(x):
 live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens)
 
 # %% [markdown]
-# Only its own output does: below row 1, the first column is empty.
+# With a correct mask, only its own output does: below row 1, the first column is empty.
 
 # %% [markdown]
 # ## What you can do now
@@ -709,7 +708,7 @@ answer("Q3.5", "b")
 progress(3)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # | way | rows sum to 1 | future | large hidden score |
 # | --- | --- | --- | --- |

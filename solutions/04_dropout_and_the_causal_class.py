@@ -11,7 +11,7 @@
 #
 # * write causal attention for batches as one class, and say where its mask must be stored;
 # * say what dropout is good for, and what it does to attention weights in training and afterwards;
-# * build heads whose answer survives dropout.
+# * build heads whose answers survive dropout.
 #
 # **Time.** About 85 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask and
 # `nn.Module`.
@@ -72,14 +72,14 @@ review()
 # them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. Later, we drop half of a
 # head's weights at random in training, and it does better on new data. Why?
 #
-# You know most of its lines from chapters 2 and 3. The new ones store the mask, cut it to the length of the sentence,
-# and check, create and apply dropout. Which are they?
+# You know most lines of the class below from chapters 2 and 3. The new ones store the mask, cut it to the length of the
+# sentence, and check, create and apply dropout.
 
 # %% name="causal-attention"
 class CausalAttention(nn.Module):
     """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
 
-    T may be up to context_length. dropout: the chance to drop a weight in training, below 1.
+    T may be up to context_length. dropout: the chance of dropping a weight in training, below 1.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -219,10 +219,10 @@ print(true[0])
 print(readings[0])
 
 # %% [markdown]
-# A head mixes the eight readings. Equal weights are best, one eighth each, because more weight on one reading would
-# mean more of its error. We start with these and train the scores on only six days, for 200 steps. Will the weights
-# stay equal? (In the loop, you need only the lines for `weights` and `mixed`. With $p = 0$, `kept` is `True`
-# everywhere.)
+# One row of weights mixes the eight readings. Equal weights are best, one eighth each, because more weight on one
+# reading would mean more of its error. We start with these and train the scores on only six days, for 200 steps. Will
+# the weights stay equal? (In the loop, you need only the lines for `weights` and `mixed`. With $p = 0$, `kept` is
+# `True` everywhere.)
 
 # %% name="trained-weights"
 def keep_mask(shape, p, seed):
@@ -281,7 +281,7 @@ print(f"        error: {seen:.3f} on six days, {new:.3f} on new ones")
 
 # %% name="ten-rooms"
 starts = 3 * torch.rand(10, 8, generator=torch.Generator().manual_seed(123))  # scores
-better = improved = 0
+better = improved = improved_without = 0
 for seed, start in enumerate(starts):
     true, readings = room(seed)
     _, untrained = errors(torch.softmax(start, dim=-1).double(), true, readings)
@@ -289,13 +289,14 @@ for seed, start in enumerate(starts):
     _, with_dropout = errors(trained_weights(start, true, readings, p=0.5), true, readings)
     better += with_dropout < without
     improved += with_dropout < untrained
+    improved_without += without < untrained
 print(f"smaller error on new days with dropout: {better} of 10 rooms")
-print(f"and smaller than before training:       {improved} of 10 rooms")
+print(f"and than before training: {improved} with dropout, {improved_without} without")
 
 # %% [markdown]
-# With dropout, training improved the weights in every room. Dropout is meant for models that read little data many
-# times. GPT-2 drops one attention weight in ten during training; Llama drops none. Here, each of eight tokens knew
-# the answer roughly. Later we ask: what if only one knows it?
+# With dropout, training improved the weights in every room; without it, in only two. (During training, GPT-2 drops one
+# attention weight in ten; Llama drops none.) Here, each of eight tokens roughly knew the answer. Later we ask: what if
+# only one knows it?
 #
 # ## What happens to a row
 #
@@ -402,7 +403,7 @@ answer("Q4.4", "a")
 
 # %% [markdown]
 # A score of 0 does not give a weight of 0: "journey" would still receive the values of both words. (A score of
-# $-\infty$ would give 0, but rows would then be repaired as above, or `nan` where all scores are dropped.) Dropout
+# $-\infty$ would give 0, but would also repair rows as above, and leave `nan` where all scores are dropped.) Dropout
 # belongs after softmax.
 #
 # ## In training and afterwards
@@ -442,7 +443,7 @@ print("F.dropout, two calls agree:   ", torch.equal(F.dropout(batch), F.dropout(
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
-    """In training, each number is 0 with chance p, else divided by 1 - p. After eval: x itself."""
+    """Dropout: in training, zeroes each number with probability p and divides the rest by 1 - p."""
 
     def __init__(self, p):
         super().__init__()
@@ -472,7 +473,7 @@ check("4.1", MyDropout)
 # %% [markdown]
 # ## What dropout does to a head with a job
 #
-# Each thermometer knew the answer roughly. In exercise 3.3, a single token knows it: to tell whether a letter has
+# Each thermometer roughly knew the answer. In exercise 3.3, a single token knows it: to tell whether a letter has
 # occurred before, the head gives nearly all its weight to an earlier copy (and receives a 1) or to `<s>` (and receives
 # a 0). The next cell contains one solution. More than one half counts as "yes", and each weight is dropped with
 # probability one half. How often will the second "a" say yes?
@@ -494,8 +495,8 @@ for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(d
     print(f"{letter:4} says yes in {yes:.2f} of the draws")
 
 # %% [markdown]
-# The second "a" and the second "b" should always say yes, but do so in only about half of the draws: if one weight is
-# dropped, nothing is left. A larger value cannot help. Could more heads help?
+# The second "a" and the second "b" should always say yes, but do so in only about half of the draws: if the copy's
+# weight is dropped, nothing is left. For one head, a larger value cannot help. Could more heads help?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
@@ -623,12 +624,13 @@ check("4.4", MyCausalAttention)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** A linear layer computes its outputs independently, so three layers of `d_out` outputs are one layer
-# of `3 * d_out`, whose result `chunk` cuts apart. The divisor is the root of `keys.shape[-1]`, after the cut; before
-# the cut, the width would be three times as large.
+# of `3 * d_out`, whose result `chunk` cuts apart. The divisor is the square root of `keys.shape[-1]`, after the cut;
+# before the cut, the width would be three times as large.
 
 # %% [markdown]
-# Here is your class at work (or ours, while 4.4 is empty): which output depends on which input? Increase dropout and
-# step through the seeds. Sometimes a whole row becomes empty, but never a single cell. Why? Think of Question 3.3.
+# Here is your class at work (or ours, while 4.4 is empty): which output depends on which input? Increase the dropout
+# rate and step through the seeds. Sometimes a whole row becomes empty, but never a single cell. Why? Think of Question
+# 3.3.
 
 # %% name="try-layer-live"
 def layer_to_try(length, dropout):
@@ -641,12 +643,12 @@ live.try_layer(layer_to_try, inputs, tokens)
 
 # %% [markdown]
 # If all weights of a row are dropped, its output is 0, whatever the input. If at least one is left, all cells of the
-# row stay: softmax divided that weight by a sum over *all* visible scores, so it depends even on words whose own
-# weights were dropped.
+# row stay: softmax computed that weight from *all* visible scores, so it depends even on words whose own weights were
+# dropped.
 #
 # ## What you can do now
 #
-# Answer three final questions without looking back. The second shows code with a bug; the third goes back to chapter 3.
+# Answer three final questions without looking back. The third goes back to chapter 3.
 
 # %% [markdown]
 # **Question 4.5.** A head puts all its weight on one token. With $p = 0.5$ in training, what does it receive?
@@ -675,7 +677,7 @@ answer("Q4.6", "c")
 # first output moves when a later word changes. Which explanation is true?
 #
 # * **a** The weights were only nearly 0.
-# * **b** Softmax divided the first weight by a sum that contains the later scores.
+# * **b** The sum that softmax divided by depends on the later scores.
 # * **c** A mask after softmax comes too late to set weights to 0.
 
 # %% name="question-4-7"
@@ -688,7 +690,7 @@ answer("Q4.7", "b")
 progress(4)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # The causal mask is a **buffer**: saved and moved with the module, and never trained.
 #

@@ -120,7 +120,7 @@ check("5.1", my_look_back)
 # %% name="play-5-1"
 from course_utils.play import show_puzzle
 
-show_puzzle("5.1")  # to play with; then copy your numbers into your answer
+show_puzzle("5.1")  # try out numbers here, then copy them into your answer
 
 # %% name="try-5-1"
 def my_weights_back(words):
@@ -135,7 +135,7 @@ def my_weights_back(words):
 live.try_head(my_weights_back, "c a d a b")
 
 # %% [markdown]
-# ## A head that learned it
+# ## A head that learns
 #
 # Can a head *learn* this job? We show it random letters and ask only for the result: the letter one token back.
 #
@@ -174,8 +174,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step 0
-# it is 0.24; even weights give 0.25, the mean of 1/2 to 1/8.) Are these your matrices?
+# The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step 0,
+# the weight one token back is 0.24; even weights give 0.25 on average.) Are these your matrices?
 
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # the row of position 1: yours?
@@ -226,14 +226,14 @@ even = torch.zeros(9).double()  # the weights of "it"
 even[1] = even[4] = 0.5
 print("one head, both positions, same mixture:",
       torch.equal(even @ cat_mouse, even @ mouse_cat))
-print("two heads, a position each, same result:",
+print("two heads, one position each, same result:",
       torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])))
 
 # %% [markdown]
 # No, the mixture is the same: "it" receives a cat and a mouse, but not who chased whom. Each vector contains its
-# position, but a value only adds a part for the word and one for the position, and a sum of two values no longer says
-# which parts belong together. With two heads, one for each position, and their results side by side, "it" can tell: the
-# halves have changed places.
+# position, but a value is a word part plus a position part: the mixture contains cat, mouse, 1 and 4, but not which
+# belong together. With two heads, one for each position, and their results side by side, "it" can tell: the halves have
+# changed places.
 #
 # That is **multi-head attention**. The simplest version **concatenates** the context vectors of several heads along the
 # last dimension, here for chapter 4's batch.
@@ -333,9 +333,9 @@ for name, model in [("one head", one), ("two heads", two)]:
     print(f"{name:9}: who chases {right[0].sum():2} of 12, who is chased {right[1].sum():2} of 12")
 
 # %% [markdown]
-# One head names who chases in all twelve sentences, but who is chased in only seven. Two heads of half the size name
-# both in all twelve. (Other seeds and 400 steps do no better.) What goes wrong with one head? Look at its weights in
-# four sentences.
+# One head gets the chaser right in all twelve sentences, but the chased in only seven. Two heads of half the size get
+# both right in all twelve. (With other seeds, one head may miss the chaser instead; 400 steps do not help.) What goes
+# wrong with one head? Look at its weights in four sentences.
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -353,10 +353,10 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
           f" named as chased: {vocabulary[named[s]]}")
 
 # %% [markdown]
-# In all twelve, the animal that chases gets more; other words get the rest. Where the mouse chases, almost nothing is
-# left for the other animal, and "it" names the cat both times, a guess that is right once. Where the cat chases the
-# hen, "it" even names a mouse. One head can tell them apart only by giving more weight to one; then the other is
-# faint. (A later layer can amplify it; two heads deliver both at full strength.)
+# In all twelve, the chaser gets more weight than the chased; other words get the rest. Where the mouse chases, almost
+# nothing is left for the other animal, and "it" names the cat both times, a guess that is right once. Where the cat
+# chases the hen, "it" even names a mouse. One head can tell them apart only by giving more weight to one; then the
+# other is faint. (A later layer can amplify it; two heads deliver both at full strength.)
 #
 # Guess for each of the two heads: which column will be bright, and from which word on?
 
@@ -366,8 +366,8 @@ words = sentences[pairs.index(("cat", "mouse"))]
 live.show_attention(two_weights, words, masked=two.heads[0].mask)
 
 # %% [markdown]
-# From "mouse" on, every word looks at position 1, here the cat, in head 0, and at position 4 in head 1. We decided
-# which head has which job, since head 0 makes the first ten numbers. But each learned by itself where to look.
+# From "mouse" on, every word looks at position 1 (the cat) in head 0 and at position 4 in head 1. We decided which head
+# has which job, since head 0 makes the first ten numbers. But each learned by itself where to look.
 #
 # ## One matrix for all heads
 #
@@ -396,7 +396,8 @@ print(queries[0, 1])
 
 # %% [markdown]
 # These are the same twelve numbers, head after head. The width of one head, here 4, is called **head_dim**. But `@`
-# needs a matrix (T, head_dim) for each head. There are four steps: view, transpose, attention in each head, merge.
+# needs a matrix (T, head_dim) for each head. There are four steps: view; transpose; scores, head by head; mix and
+# merge.
 #
 # **Step 1: view.** `view` keeps the numbers and their order but changes the sizes: 12 becomes 3 heads of 4. **Step 2:
 # transpose.** Heads and tokens change places, so that `@` repeats over heads as it does over the batch.
@@ -485,7 +486,8 @@ print(weights.shape)
 # %% [markdown]
 # `@` keeps the heads apart: head 1 alone gives the same scores. PyTorch repeats the (6, 6) mask for every head.
 #
-# **Step 4: merge.** Mix the values in each head. Then undo the split: transpose, and join the last two dimensions.
+# **Step 4: mix and merge.** Mix the values in each head. Then undo the split: transpose, and join the last two
+# dimensions.
 
 # %% name="merge-fails"
 context = weights @ values  # (2, 3, 6, 6) @ (2, 3, 6, 4) -> (2, 3, 6, 4)
@@ -505,7 +507,7 @@ except RuntimeError as error:
 together = together.contiguous()  # (2, 6, 3, 4), copied
 context = together.view(2, 6, 12)  # (2, 6, 3, 4) -> (2, 6, 12)
 print(context.shape)
-print("as the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
+print("agrees with the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
 
 # %% [markdown]
 # This matches three separate heads. The figure shows all steps for one sentence, with a colour for each head: first
@@ -718,7 +720,7 @@ for s in held_out:
 #
 # ## What you can do now
 #
-# Answer three final questions without looking back. The second shows code with a bug; the third goes back to chapter 4.
+# Answer three final questions without looking back. The third goes back to chapter 4.
 
 # %% [markdown]
 # **Question 5.4.** A single head reads embeddings without positions. Can it look one token back?
@@ -760,7 +762,7 @@ answer("Q5.6", "b")
 progress(5)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # There are $n$ = num_heads heads, counted from 0. Head $h$ has its own queries $Q_h$, keys $K_h$ and values $V_h$, with
 # $d_k$ = head_dim columns each. (The mask is left out.)

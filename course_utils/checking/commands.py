@@ -129,7 +129,7 @@ def solution(id: str) -> Message:
 
 
 def answer(id: str, choice: str) -> Message:
-    """The reply to a choice, "a" or "b" or ..., in question `id`, or to the word that it asks for."""
+    """The reply to a choice, such as "a", in question `id`, or to the word that it asks for."""
     if problem := unknown_id(id, QUESTIONS | FILL_INS):
         return Message(problem)
     if id in FILL_INS:
@@ -137,7 +137,7 @@ def answer(id: str, choice: str) -> Message:
     question = QUESTIONS[id]
     letter = choice.strip().strip("()").lower() if isinstance(choice, str) else None
     if letter == "?":
-        return Message(f"○ {id}: not answered. Replace the question mark with {' or '.join(question.explanations)}.")
+        return Message(f"○ {id}: not answered. Replace the ? with a letter from a to {max(question.explanations)}.")
     if letter not in question.explanations:
         return Message(f"{id} has the choices {', '.join(question.explanations)}. Write one of them, in quotes.")
     right = letter == question.right

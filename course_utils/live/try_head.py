@@ -34,7 +34,7 @@ def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], 
         words_known = f'"{word}" has no numbers here. Words with numbers: {", ".join(dict.fromkeys(known))}.'
         raise ValueError(words_known if word else str(missing)) from missing
     except Exception as error:  # whatever a learner's code does
-        raise ValueError(f"Nothing to show yet: fill in the exercise. ({type(error).__name__}: {error})") from error
+        raise ValueError("Nothing to show yet: fill in the exercise. (If it is not empty, run its check.)") from error
     if weights.ndim == 1:
         return attention_figure(weights[None], ["your query"], key_tokens=words)
     return attention_figure(weights, words, masked=hidden_in(weights, weights_of, words), key_tokens=words)

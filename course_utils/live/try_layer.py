@@ -69,7 +69,7 @@ def moves(
                 buffer.zero_()
         output = layer(inputs[None, :length])
         if not isinstance(output, torch.Tensor):
-            raise ValueError(f"Your layer gives {output!r}: fill in the exercise, then run this cell again.")
+            raise ValueError(f"Your layer returns {output!r}: fill in the exercise and rerun this cell.")
         if output.shape[:2] != (1, length):
             shapes = f"(1, {length}, d_in) into {tuple(output.shape)}, not (1, {length}, d_out)"
             raise ValueError(f"Your layer turns {shapes}.")
