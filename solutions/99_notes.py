@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: 26 errors to look up, masks, what moved since, GPT-2 counted
+#     summary: 26 errors to look up, masks, later changes, GPT-2 counted
 # ---
 
 # %% [markdown]
