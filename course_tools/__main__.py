@@ -7,7 +7,7 @@ import sys
 
 COMMANDS = {  # each has a file of its name in commands/
     "lab": "open the chapters in JupyterLab (first installs what is missing)",
-    "test": "check every guarantee once (--all: in every setting; --changed: what your edits can affect)",
+    "test": "run the standard tests (--all: in every setting; --changed: what your edits can affect)",
     "grade": "for instructors: grade a folder of submissions",
     "exercise": "for instructors: write your own exercises, test them, and make a notebook of them",
     "build": "for maintainers: make the notebooks from solutions/*.py and run them",

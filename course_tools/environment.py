@@ -2,7 +2,7 @@
 
 The pins in the requirements files decide. If the Python that runs this already satisfies them (conda, Binder, an
 activated environment), it is used as it is. Otherwise .venv is made, or an interrupted install is continued. A .venv of
-another Python is replaced, since packages for one Python do not fit the next.
+another Python is replaced, since packages for one Python do not fit another.
 """
 
 import errno
@@ -63,12 +63,12 @@ REASONS = {  # a pattern of a failed step's output: the sentence to show
     r"WinError (5|32)\b": IN_USE,  # the rest of the message is in the language of that Windows
     "Long Path": TOO_LONG,
     NO_NETWORK: (
-        "The packages could not be downloaded: check the network (or the package index that pip is set to) "
+        "The packages could not be downloaded: check the network (or the package index that pip uses) "
         "and run the same command again."
     ),
     "DO NOT MATCH THE HASHES": (
         "A downloaded package differs from the one that the course was tested with, so it was not installed: check the "
-        "package index that pip is set to. (course_tools/locked/ has the hashes.)"
+        "package index that pip uses. (course_tools/locked/ has the hashes.)"
     ),
 }
 NOT_FOUND = re.compile(r"No matching distribution found for (\S+)")
@@ -82,9 +82,7 @@ def python_with(*more, verbose=False):
     files = ["requirements.txt", *more]
     for file in files:
         if not (ROOT / file).is_file():
-            sys.exit(
-                f"There is no {file} here. This command needs the whole course: clone its repository and run it there."
-            )
+            sys.exit(f"There is no {file} here. Clone the course's repository and run this command there.")
     if not missing(files, sys.path):
         return sys.executable
     if not venv_is_ready(files):
@@ -171,18 +169,18 @@ def install(files, verbose=False):
         if importlib.util.find_spec(module) is None:
             sys.exit(
                 f"This Python has no {module}, so it cannot make an environment: install it "
-                f"(on Debian or Ubuntu: sudo apt install python{PYTHON}-venv) and run this again."
+                f"(on Debian or Ubuntu: sudo apt install python{PYTHON}-venv) and run the same command again."
             )
     empty = VENV.is_dir() and not any(VENV.iterdir())
     if os.path.lexists(VENV) and not (VENV / "pyvenv.cfg").is_file() and not empty:
-        sys.exit(f"{VENV} exists but is not a Python environment: move it away and run this again.")
+        sys.exit(f"{VENV} exists but is not a Python environment: move it elsewhere and run the same command again.")
     if not venv_is_usable():
         print(f"Making an environment for Python {PYTHON} in .venv ...", flush=True)
         run_step([sys.executable, "-m", "venv", "--clear", str(VENV)])
     for folder in venv_packages():
         for info in folder.glob("*.dist-info"):
             if not installed_whole(Distribution.at(info)):
-                shutil.rmtree(info)  # or pip would take the package for installed
+                shutil.rmtree(info)  # otherwise pip would take the package for installed
     # compiled on first import, as most of it is never imported
     pip = [str(venv_python()), "-m", "pip", "--disable-pip-version-check", "install", "--no-compile"]
     if torch := cpu_torch(files):
@@ -210,7 +208,7 @@ def cpu_torch(files):
 
 
 def take_cpu_torch(torch, pip, verbose):
-    """Install that build in a separate step, which gives up within seconds, since the next step can do without it.
+    """Install that build in a separate step, which gives up within seconds, since the next step can manage without it.
 
     A full or read-only disk ends the program with a sentence.
     """
@@ -220,7 +218,7 @@ def take_cpu_torch(torch, pip, verbose):
     if status and (sentence := disk_problem(complaints)):
         sys.exit(sentence)
     if status:
-        print("This build is not available here; the next step installs the default build (5 GB, not 2).", flush=True)
+        print("This build is not available here, so the next step installs the default one (5 GB, not 2).", flush=True)
 
 
 def run_with_progress(command, verbose):
@@ -278,7 +276,7 @@ def run_step(command, verbose=False):
     if absent:
         sys.exit(
             f"pip found no {absent[1]} for Python {PYTHON} on "
-            f"{platform.system()} {platform.machine()}: check the package index that pip is set to, or try another "
+            f"{platform.system()} {platform.machine()}: check the package index that pip uses, or try another "
             f"Python, {supported_pythons.pythons_in_words()}."
         )
     sys.exit(f"{complaints}\nThe step above failed: {' '.join(map(str, command))}")
@@ -292,7 +290,7 @@ def disk_problem(complaints):
 
 
 def run_with_environment(command, arguments, *more):
-    """Go on as this command with a `python_with(*more)`, in the same folder, unless this is already that Python."""
+    """Continue this command with a `python_with(*more)`, in the same folder, unless this is already that Python."""
     if (python := python_with(*more)) != sys.executable:
         replace_process([python, str(ROOT / "course_tools"), command, *arguments])
 

@@ -153,22 +153,22 @@ WAYS_TABLE = """\
 | --- | --- | --- |
 | **your machine**: `python3 -m course_tools lab` in a clone | Python 3.11 to 3.14, 2 GB | everything, in `work/` |
 | **Colab** | a Google account | what you save with File > Save a copy in Drive |
-| **Kaggle** | a Kaggle account, with internet access switched on under settings | what you save there |
-| **Binder** | nothing, but takes a few minutes to start | nothing: download your notebook before you leave |
+| **Kaggle** | a Kaggle account, with internet access switched on in the settings | what you save there |
+| **Binder** | nothing, but it takes a few minutes to start | nothing: download your notebook before you leave |
 | **Codespaces** | a GitHub account and some of its free hours | everything, until you delete the codespace |
 | **your JupyterHub** | an account there; the hub needs nbgitpuller | everything, in your home folder |
 | **the site** (read only) | nothing | nothing |
 """
 
 WAYS_WITHOUT_ADDRESS = """
-This copy of the course does not know its GitHub address, so it has no links. You can still open
+This copy of the course does not know its GitHub address, so it has no links. You can still open:
 
 * **the whole course**: Run `git clone`, or choose Code > Download ZIP on its GitHub page and unpack the file. In the
   course's folder, run `python3 -m course_tools lab`.
 * **one chapter in Colab**: Open its notebook on GitHub; the table below has its path. In the browser's address bar,
   replace `github.com` with `colab.research.google.com/github`. Or in Colab, choose File > Open notebook > GitHub, enter
-  the repository's address, and choose the same path. Then write OWNER/REPO from that address between the quotes of
-  `REPOSITORY = ""` in the first cell, which installs the helpers from there.
+  the repository's address, and choose the same path. In either case, write OWNER/REPO from that address between the
+  quotes of `REPOSITORY = ""` in the first cell, which installs the helpers from there.
 
 After the first push to GitHub, the branch `published` has this page with all links, and the README links to it. To add
 the links here, run `python3 -m course_tools links OWNER/REPO`.
@@ -183,7 +183,7 @@ def link_page(name):
     lines = [
         "",
         f"Read the course on [the site]({site_address(name)}), or open all of it in [Codespaces]({codespaces}). For",
-        "your own JupyterHub, replace `HUB` in the link with its address.",
+        "your own JupyterHub, replace `HUB` in the link with the hub's address.",
         "",
         f"| notebook | {' | '.join(LINK_TARGETS)} |",
         f"| --- |{' --- |' * len(LINK_TARGETS)}",

@@ -30,7 +30,7 @@ def machine_without_torch():
         "macOS before 14": system == "Darwin" and numbers(platform.mac_ver()[0]) < [14],
         "Windows on ARM": system == "Windows" and processor == "ARM64",
         "Linux without glibc (such as Alpine)": system == "Linux" and libc != "glibc",
-        "Linux with a glibc before 2.28": system == "Linux" and libc == "glibc" and numbers(version) < [2, 28],
+        "Linux with glibc older than 2.28": system == "Linux" and libc == "glibc" and numbers(version) < [2, 28],
     }
     return next((kind for kind, this in kinds.items() if this), None)
 

@@ -20,7 +20,7 @@ __all__ = ["Block", "LanguageModel"]
 
 
 class Block(nn.Module):
-    """Attention, then a gated network for each token alone, each behind a norm."""
+    """Attention, then a gated network for each token alone, each after a norm."""
 
     def __init__(
         self, d_model: int, num_heads: int, num_kv_heads: int, d_inner: int, base: float, eps: float
@@ -79,5 +79,5 @@ class LanguageModel(nn.Module):
         return self.scores(x), new
 
     def scores(self, x: Tensor) -> Tensor:
-        """What the last block's x says of the next token: (..., vocab_size)."""
+        """The scores of the next token from the last block's x: (..., vocab_size)."""
         return self.norm(x) @ self.words.weight.T

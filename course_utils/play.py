@@ -86,7 +86,7 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
     groups = readings_of(id)
     rows = np.concatenate([board.embed([word] * board.places)[None] for word in board.words])  # (words, places, d)
     table = rows.transpose(1, 0, 2).reshape(len(board.words) * board.places, -1)
-    about = f"Exercise {id}, {puzzle.title}: fill in its numbers here; they are judged as by `check`."
+    about = f"Exercise {id} ({puzzle.title}): fill in the numbers; the verdict is the same as from `check`."
     return Figure(
         "puzzle",
         about,

@@ -9,16 +9,15 @@
 #
 # **After this chapter you can**
 #
-# * explain what a query, a key and a value are for, and see in a context vector what a word took from the others;
-# * say when attention picks out one word, and when it averages over all of them;
+# * explain what a query, a key and a value are for, and tell from a context vector what a word took from the others;
+# * say when attention picks out one word, and when it averages all words;
 # * write attention in three lines of PyTorch, and design embeddings so that chosen words attend to each other.
 #
-# **Time.** About 85 minutes, exercises included: an estimate, as in every chapter. **You need** Python, a little
-# PyTorch (making a tensor, reading its shape, picking rows, `@` and `.T`), and a little mathematics (vectors, sums, the
+# **Time.** About 85 minutes, exercises included (all times are estimates). **You need** Python, a little PyTorch
+# (making a tensor, reading its shape, picking rows, `@` and `.T`), and a little mathematics (vectors, sums, the
 # exponential function).
 #
-# Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helper package or, in a published
-# copy, installs it.
+# Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helper package or installs it.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -44,13 +43,13 @@ from course_utils.layer_drawing import show_layer
 #
 # *The cat chased the mouse because it was hungry.* Who was hungry?
 #
-# The cat, of course. The word "it" did not tell you; the words around it did. A model has the same problem. It sees one
-# vector for each **token** (here: each word), the token's **embedding**, and the embedding of "it" is the same in every
-# sentence. To understand "it", the model must use the other words. In **attention**, each word gets a new vector, mixed
-# from the vectors of all words.
+# The cat, of course. The word "it" did not tell you; the words around it did. A model faces the same problem. For each
+# **token** (here, each word), it sees one vector, the token's **embedding**, and the embedding of "it" is the same in
+# every sentence. To understand "it", the model must use the other words. In **attention**, each word gets a new vector,
+# a mixture of the vectors of all words.
 #
-# Here are embeddings whose numbers have names. We made them up; a real model learns hundreds of numbers per token, and
-# they have no names.
+# Here are embeddings whose numbers have names. We made these embeddings up; a real model learns hundreds of unnamed
+# numbers per token.
 
 # %% name="meaning"
 axes = ["animal", "hunts", "action", "feeling"]
@@ -71,12 +70,12 @@ story = "the cat chased the mouse because it was hungry".split()
 print(embedded(story).shape)
 
 # %% [markdown]
-# There are nine words with four numbers each. The row of "it" is all zeros: on its own, the word says nothing.
+# There are nine words with four numbers each. The row for "it" is all zeros: on its own, the word says nothing.
 #
 # ## Looking something up
 #
-# What must "it" find? Hungry animals hunt, so "it" should look for an animal that hunts. In Python, you would look that
-# up in a `dict`.
+# What must "it" find? Hungry animals hunt, so "it" should look for an animal that hunts. In Python, you look things up
+# in a `dict`.
 
 # %% name="dictionary"
 animals = {"hunts": "cat", "is hunted": "mouse"}
@@ -86,7 +85,7 @@ print(animals.get("hunts a little"))
 # %% [markdown]
 # A dict compares what you ask for with its keys. If a key matches exactly, you get its value; otherwise you get
 # nothing. Attention is a *soft* lookup: it compares what you ask for with all keys and returns a mixture of all values,
-# mostly of those whose keys match best.
+# mostly those whose keys match best.
 #
 # * The **query** says what is looked for.
 # * Each token's **key** says how the token can be found.
@@ -95,10 +94,10 @@ print(animals.get("hunts a little"))
 # In this chapter, a token's key and its value are both simply its embedding. We write the query ourselves: "an animal,
 # and one that hunts". In chapter 2, each word will make its own.
 #
-# How well does a query match a key? Multiply the two vectors number by number and add up the products: this is the
-# **dot product**. Two numbers of the same sign add to the sum, two of opposite signs subtract from it, and a zero
+# How well does a query match a key? Multiply the two vectors number by number and add up the products: this sum is the
+# **dot product**. Where the signs agree, the product raises the sum; where they differ, it lowers the sum; a zero
 # contributes nothing. So the sum is large when the two vectors point the same way, and the longer they are, the larger
-# it is. The result is called a **score**, and `@` computes all nine scores at once.
+# it is. In attention, the dot product is called a **score**, and `@` computes all nine scores at once.
 
 # %% name="story-scores"
 query = torch.tensor([2.0, 2.0, 0.0, 0.0])  # an animal, and one that hunts
@@ -108,8 +107,8 @@ for word, score in zip(story, story_scores.tolist()):
 
 # %% [markdown]
 # "cat" scores 2 · 1 + 2 · 1 = 4. "mouse" scores 2 · 1 + 2 · (−1) = 0: it is an animal, but it does not hunt. The other
-# words have nothing in common with the query and also score 0. Here are the vectors as arrows (you need not read the
-# code):
+# words have nothing in common with the query and also score 0. Here are the query, "cat" and "mouse" as arrows (you
+# need not read the code):
 
 # %% name="arrows-picture" shows="Three arrows from the origin of a plane with the axes animal and hunts. The query goes to (2, 2). The arrow of cat, to (1, 1), points the same way. The arrow of mouse, to (1, -1), is at a right angle to both."
 figure = Figure(figsize=(3.6, 3.4), layout="constrained")
@@ -122,11 +121,11 @@ for name, (colour, tip) in arrows.items():
 pictures.show(figure)
 
 # %% [markdown]
-# The cat's arrow points the same way as the query. The mouse's arrow is at a right angle to it, so the score is 0.
+# The cat's arrow points the same way as the query. The mouse's arrow is at a right angle to it, so its score is 0.
 #
-# Next, **softmax** turns the scores into **weights**, shares that are positive and sum to 1. The larger a score, the
-# larger its weight. (The formula comes below; you do not need it yet.) With these weights we mix the values. "it" came
-# in as four zeros. What will it become?
+# Next, **softmax** turns the scores into **weights**, positive shares that sum to 1. The larger a score, the larger its
+# weight. (The formula comes later; you do not need it yet.) With these weights we mix the values. "it" went in as four
+# zeros. What will "it" become?
 
 # %% name="story-context"
 story_weights = torch.softmax(story_scores, dim=0)
@@ -137,17 +136,17 @@ for axis, number in zip(axes, it_in_context.tolist()):
 
 # %% [markdown]
 # "cat" gets a weight of 0.8722 and every other word 0.0160: even a score of 0 gets a share. In the mixture, "it" has
-# become animal 0.8882, hunts 0.8562, and very little else: *an animal that hunts*. It took that from "cat".
+# become animal 0.8882, hunts 0.8562, and very little else: *an animal that hunts*. "it" took this from "cat".
 #
-# This new vector is called the **context vector** of "it": what the word has taken from the sentence.
+# This new vector, the **context vector** of "it", holds what the word has taken from the sentence.
 #
 # ### Between two limits
 #
-# What if we ask more softly, or more loudly? We multiply the query by a number. At 0 it asks for nothing.
+# What if we ask more softly, or more loudly? We multiply the query by a number; with 0, it asks for nothing.
 
 # %% [markdown]
-# **Question 1.1.** What is the context vector of a query of zeros? Choose before you run the next cell: replace its
-# question mark with a letter.
+# **Question 1.1.** What context vector does a query of zeros give? Before you run the next cell, replace its question
+# mark with a letter.
 #
 # * **a** Four zeros: asking for nothing returns nothing.
 # * **b** The average of all nine embeddings.
@@ -163,12 +162,12 @@ for loudness in [0, 0.5, 1, 5]:
     print(f"times {loudness:3}: cat gets {weights[1]:.4f}; animal {animal:.4f}, hunts {hunts:.4f}")
 
 # %% [markdown]
-# At 0 all scores are equal, so each weight is one ninth, and the context vector is the plain **average** of the
-# sentence. (Hunts is 0.0000 because cat and mouse cancel.) At 5 "cat" has all the weight, to four digits: a **lookup**,
-# as in a dict. Attention lies between these limits. Where it lies depends on the gaps between the scores: "cat" is 0,
-# 2, 4 and 20 above the others.
+# With 0, all scores are equal, so each weight is one ninth, and the context vector is the plain **average** of the
+# sentence. ("hunts" is 0.0000 because "cat" and "mouse" cancel out.) With 5, "cat" gets all the weight, to four digits:
+# this is a **lookup**, as in a dict. Attention lies between these limits. Where it lies depends on the gaps between the
+# scores: here "cat" scores 0, 2, 4 and 20 more than the others.
 #
-# What if several words match? Now ask only for "an animal".
+# What if several words match? We now ask only for "an animal".
 
 # %% name="both-animals"
 any_animal = torch.tensor([2.0, 0.0, 0.0, 0.0])
@@ -177,23 +176,24 @@ print("cat", weights[1], "mouse", weights[4])
 print(weights @ embedded(story))
 
 # %% [markdown]
-# Each of the two gets 0.3393, and "it" takes a bit of both: its "animal" entry is 0.6786, but its "hunts" entry is
-# 0.0000: whether it hunts stays open.
+# Each gets 0.3393, and "it" takes equally from both. Its "animal" entry is 0.6786, but its "hunts" entry is 0.0000:
+# whether "it" hunts remains open.
 #
 # ### If you get stuck
 #
 # When an answer is wrong, `check` says what it found and asks you a question. After that, `hint("1.1")` says more each
-# time you run it. `solution("1.1")` opens after a right answer, all hints, or three different attempts. From exercise
-# 1.2 on, once your answer is right, `quiz("1.2")` asks about your own code. Type these calls into any cell.
+# time you run it. `solution("1.1")` becomes available after a right answer, all hints, or three different attempts.
+# From exercise 1.2 on, once your answer is right, `quiz("1.2")` asks about your own code. Type these calls into any
+# cell.
 
 # %% [markdown]
 # ### Exercise 1.1 · A query that finds the hunted
 # 1 point · ★☆☆ · 5 minutes
 #
 # *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives at least nine
-# tenths of the weight to the hunted animals combined, in every sentence of up to ten of the twelve words above (repeats
-# allowed) that contains a hunted animal. Many queries are right. Replace the dots, run the cell, then run the check.
-# (The two cells after the check let you try queries first.)
+# tenths of the weight to the hunted animals combined. This must hold in every sentence that contains a hunted animal
+# (up to ten words, from the twelve above; repeats allowed). Many queries work. Replace the dots, run the cell, then run
+# the check. (The two cells after the check let you try out queries first.)
 
 # %% name="exercise-1-1"
 def my_query():
@@ -209,14 +209,14 @@ assert check("1.1", my_query).status == "right"
 check("1.1", my_query)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The query's direction says what is looked for: animals, with a minus sign to keep hunters out. Its
+# **Why it works.** The query's direction says what to look for: animals, with a minus sign to keep hunters out. Its
 # **norm**, the length of its arrow, decides how sharp the weights are: `[1, -1, 0, 0]` points the same way, but gives
-# the mouse a score of only 2, and then eight other words get about half of the weight.
+# the mouse a score of only 2, and then eight words with score 0 get about half of the weight.
 
 # %% name="play-1-1"
 from course_utils.play import show_puzzle
 
-show_puzzle("1.1")  # to play with; then copy your numbers into your answer
+show_puzzle("1.1")  # try out numbers here, then copy them into your answer
 
 # %% name="try-1-1"
 live.try_head(
@@ -228,9 +228,9 @@ live.try_head(
 # ## The same steps, number by number
 #
 # Where does the query come from if nobody writes it? And what if all words ask at once? We take six words with three
-# numbers each, few enough to check every step by hand: *Your journey starts with one step*. They come from this
-# course's sources and stay with us until chapter 5. Nobody chose the numbers for a purpose, so their weights will be
-# nearly even; what counts is that you can recompute each.
+# numbers each, few enough to check every step by hand: *Your journey starts with one step*. They come from the texts
+# this course builds on, and we use them until chapter 5. The numbers are arbitrary and the weights fairly even; what
+# counts is that you can recompute each one.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -248,10 +248,11 @@ print(inputs.shape)
 # The shape is $(T, d_\mathrm{in})$: $T$ tokens with $d_\mathrm{in}$ numbers each. Formulas count tokens from 1, so
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
-# So far we have written the query ourselves, because we knew what was missing. In **self-attention** the sentence asks
-# itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of
-# "journey", so each word looks for words like itself. That is seldom what it needs, so chapter 2 adds a matrix that
-# turns each embedding into a query. The other steps stay the same, and we practise them here.
+# So far, we have written the query ourselves, because we knew what to look for. In **self-attention**, the sentence
+# asks itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of
+# "journey": each word looks for words like itself. That is seldom what a word needs (the zeros of "it" would get only
+# an average), so in chapter 2, pronouns are no longer zero, and a matrix turns each embedding into a query. The other
+# steps stay the same, and we practise them here.
 #
 # The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). We compute the scores of "journey" one by
 # one.
@@ -263,16 +264,16 @@ query = inputs[1]  # q, the vector of "journey"
 scores_2 = torch.empty(6)
 for j, x_j in enumerate(inputs):
     scores_2[j] = torch.dot(query, x_j)
-print(scores_2)  # as inputs @ query gives
+print(scores_2)  # the same as inputs @ query
 
 # %% [markdown]
-# "journey" scores highest with itself, 1.4950, closely followed by "starts", 1.4754: the two have nearly the same
-# vector. "one" has small numbers where "journey" has large ones, and scores lowest, 0.7070.
+# "journey" scores highest with itself, 1.4950, closely followed by "starts", 1.4754: their two vectors are nearly the
+# same. "one" has small numbers where "journey" has large ones, and scores lowest, 0.7070.
 #
 # ### From scores to shares
 #
 # The weights, written $\alpha_{ij}$ (alpha), must be **shares**: not negative, with a sum of 1. A first idea is to
-# divide by the sum.
+# divide the scores by their sum.
 
 # %% name="weights-by-sum"
 weights_by_sum = scores_2 / scores_2.sum()
@@ -280,14 +281,14 @@ print("Attention weights:", weights_by_sum)
 print("Sum:", weights_by_sum.sum())
 
 # %% [markdown]
-# These are shares, but only because all six scores are positive. What if some are not?
+# These are shares, but only because all six scores are positive. What if some are negative?
 
 # %% name="negative-scores"
 signed = torch.tensor([2.0, -1.0, -0.5])
 print(signed / signed.sum())
 
 # %% [markdown]
-# One share is 400 %, and two are negative. So we first make every number positive with the exponential function, which
+# One share is 400%, and two are negative. So we first make every score positive with the exponential function, which
 # keeps the order: a score larger by 1 always gives a number $e$ ≈ 2.7 times as large. Then we divide by the sum. This
 # is **softmax**.
 #
@@ -299,7 +300,7 @@ print(torch.softmax(signed, dim=0))
 
 # %% [markdown]
 # The score 2 now has a share of 0.8835, the negative scores have small positive shares, and `torch.softmax` agrees.
-# (`dim=0` is the dimension along which the weights sum to 1.) Now for "journey":
+# (`dim=0` is the dimension along which the weights sum to 1.) Now we compute the weights of "journey":
 
 # %% name="weights-softmax"
 weights_2 = torch.softmax(scores_2, dim=0)
@@ -324,30 +325,31 @@ print(context_2)
 print(weights_2 @ inputs)  # (6,) @ (6, 3) -> (3,)
 
 # %% [markdown]
-# "journey" came in as 0.55, 0.87, 0.66 and leaves as 0.4419, 0.6515, 0.5683. Its own vector has a weight of only
-# 0.2379; the rest of the weight belongs to the other five. Since the weights are shares, each number lies between the
+# "journey" went in as 0.55, 0.87, 0.66 and came out as 0.4419, 0.6515, 0.5683. Its own vector has a weight of only
+# 0.2379; the rest goes to the other five. Since the weights are shares, each number of the result lies between the
 # smallest and the largest of its column in `inputs`.
 #
 # Score, softmax, mix: these three steps are **dot-product attention**. The next figure shows them side by side, and you
 # can change its numbers. Predict first: if you choose "one" as the query, which word will get the *smallest* weight?
-# (Look for a small number where "one" has its largest.)
+# (Hint: where "one" has its largest number, which word has the smallest?)
 
 # %% name="query-steps-live"
 live.show_query_steps(inputs, tokens)
 
 # %% [markdown]
-# Each word has a row, to be read from left to right: the score becomes a weight, and the weight says how much of the
-# word goes into the context vector below the line. The arrows show the same sum, tip to tail. (Click a word to make it
-# the query. Drag a number, or select it and press the arrow keys.) For "one" the smallest weight goes to "step", which
-# has only 0.05 where "one" has 0.77.
+# Read each word's row from left to right: the score becomes a weight, and the weight says how much of the word goes
+# into the context vector below the line. The arrows show this weighted sum, tip to tail. (Click a word to make it the
+# query. Drag a number, or select it and press the arrow keys.) For "one", the smallest weight goes to "step", which has
+# only 0.05 where "one" has 0.77.
 #
-# Try this: make "journey" the query, and raise its second number. Which score grows fastest? (Its own: the number is
-# multiplied by itself.) Then lower it below 0. Is a weight ever negative? (Never: an exponential is positive.)
+# Try this: make "journey" the query, and raise its second number. Which score grows fastest? (That of "journey" itself:
+# the number is multiplied by itself.) Then lower this number below 0. Is a weight ever negative? (No: an exponential is
+# always positive.)
 
 # %% [markdown]
 # ### Very large scores
 #
-# The formula has a weak spot. `exp(1000)` is larger than any number that a 32-bit float can hold, so it becomes
+# The formula has a weakness. `exp(1000)` is larger than any number that a 32-bit float can hold, so it becomes
 # infinity, and infinity divided by infinity is `nan`, "not a number".
 
 # %% name="large-scores"
@@ -356,8 +358,8 @@ print(torch.exp(large) / torch.exp(large).sum())
 print(torch.softmax(large, dim=0))
 
 # %% [markdown]
-# Our formula gives `nan` three times; `torch.softmax` does not. How does it avoid that? As a clue, suppose that every
-# score of "journey" were larger by 10.
+# Our formula gives `nan` three times; `torch.softmax` does not. How does it avoid `nan`? As a clue, suppose that every
+# score of "journey" were 10 higher.
 
 # %% [markdown]
 # **Question 1.2.** What would happen to the six weights?
@@ -375,7 +377,7 @@ print(torch.softmax(scores_2, dim=0))
 
 # %% [markdown]
 # The weights are the same: every exponential grows by the same factor, and the division cancels it. Softmax depends
-# only on the *differences* between scores. So we may subtract the same number from all of them. Which number would make
+# only on the *differences* between scores. So we may subtract the same number from all scores. Which number would make
 # `large` harmless?
 
 # %% [markdown]
@@ -383,8 +385,8 @@ print(torch.softmax(scores_2, dim=0))
 # 2 points · ★★☆ · 10 minutes
 #
 # Write softmax from scratch with `torch.exp` and sums. It must survive scores of any size: very large ones, very
-# negative ones, and both at once. A score of $-\infty$ gets the weight 0. (`check` looks at results only, in every
-# exercise, so it would let `torch.softmax` pass here. But then you would not learn how it survives.)
+# negative ones, and both at once. A score of $-\infty$ must get the weight 0. (In every exercise, `check` looks only at
+# results, so it would accept `torch.softmax` here, but then you would not learn how softmax survives.)
 #
 # In every exercise of the course, never modify a function's arguments: return something new.
 
@@ -405,12 +407,12 @@ check("1.2", my_softmax)
 # %% [markdown] tags=["solution"]
 # **Why it works.** After the *largest* score is subtracted, no exponent is above 0, so nothing overflows; and one
 # exponent is exactly 0, so the sum is at least 1. Subtracting the mean, the first score or a fixed 1000 works for
-# `large`, but fails where scores lie far apart or are very negative.
+# `large`, but fails when scores lie far apart or are very negative.
 
 # %% [markdown]
 # ## All six tokens at once
 #
-# Every token may ask. For six queries we need $6 \times 6$ scores, and one matrix product gives them all: row $i$ holds
+# Every token can ask. For six queries we need $6 \times 6$ scores, and one matrix product gives them all: row $i$ holds
 # the scores of query $i$.
 
 # %% name="all-scores"
@@ -429,14 +431,14 @@ weights = torch.softmax(scores, dim=-1)  # (6, 6), every row sums to 1
 print(weights)
 
 # %% [markdown]
-# Check that the rows sum to 1, first with the printed digits of row 2, then with the tensor itself.
+# We check that the rows sum to 1, first with the printed digits of row 2, then with the tensor itself.
 
 # %% name="row-sums"
 print("Row 2 sum:", sum(round(weight, 4) for weight in weights[1].tolist()))
 print("All row sums:", weights.sum(dim=-1))
 
 # %% [markdown]
-# Every row sums to 1. Here is the same matrix as a picture. (In all chapters, the colours run from 0 to 1.)
+# Every row sums to 1. Here is the same matrix as a picture. (In all chapters, the colour scale runs from 0 to 1.)
 
 # %% name="weights-picture" shows="Heat map of the six by six attention weights. All cells lie between 0.09 and 0.24, so the map is nearly one dark colour; in most rows the columns journey and starts are the brightest. Every row sums to 1.00."
 pictures.show_weights(
@@ -444,9 +446,9 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# These weights are nearly even, from 0.0988 to 0.2379: nobody has trained these embeddings to look for anything. Still,
-# the columns of "journey" and "starts" are a little brighter. If each word looks for words like itself, does each find
-# itself? We print what each word attends to most, and the **norms** of the vectors, their lengths.
+# These weights lie between 0.0988 and 0.2379: nobody has trained these embeddings to look for anything. Still, the
+# columns of "journey" and "starts" are a little brighter. If each word looks for words like itself, does each find
+# itself? We print what each word attends to most, and the **norm** of each vector, its length.
 
 # %% name="favourites"
 for token, favourite in zip(tokens, weights.argmax(dim=-1)):
@@ -457,11 +459,10 @@ same_norm = inputs / norms  # (6, 3), every row of norm 1
 print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=-1))
 
 # %% [markdown]
-# No: four of the six rows choose "journey", and three of those prefer it to their own word. The reason is its norm,
-# 1.2227, the largest: a vector of large norm scores high with every query that points roughly its way. ("one" chooses
-# "starts", which is slightly shorter than "journey" but closer in direction.) When all norms are 1, as in the last
-# line, every row chooses itself (the printed indices run from 0 to 5): each vector then has its largest dot product
-# with itself.
+# No: four of the six rows choose "journey", and three of those prefer it to their own word. The reason is its norm, the
+# largest at 1.2227: a vector of large norm scores high with every query that points roughly the same way. ("one"
+# chooses "starts", whose norm is slightly smaller but whose direction is closer.) When all norms are 1, as in the last
+# line, every row chooses itself (indices 0 to 5): at equal norms, the dot product is largest for the same direction.
 #
 # In the last step, every row of weights mixes the same six vectors.
 
@@ -471,15 +472,15 @@ print(context)
 print("Previous 2nd context vector:", context_2)
 
 # %% [markdown]
-# Row 2 is the context vector that the loop made. In each column the rows differ by less than 0.1, because their weights
-# are so similar.
+# Row 2 is the context vector that the loop computed. In each column, the rows differ by less than 0.1, because their
+# weights are so similar.
 
 # %% name="layer-drawing" shows="Drawing of the data flow, from top to bottom. The inputs, T tokens of d_in numbers, serve as queries, keys and values. Queries times keys are scores, T by T; softmax turns them into weights, T by T; a weighted sum of the values gives the context, T by d_in."
 show_layer("scores")
 
 # %% [markdown]
-# Scores say which words match, softmax turns scores into shares, and the shares mix the values. This drawing grows with
-# each chapter up to the fifth.
+# Scores say which words match, softmax turns scores into shares, and the shares set how the values are mixed. This
+# drawing grows with each chapter until chapter 5.
 
 # %% [markdown]
 # The next exercise puts the three steps into one function. Two optional steps lead up to it.
@@ -508,8 +509,8 @@ answer("S1.2", "keys.T")
 # 2 points · ★★☆ · 10 minutes
 #
 # So far, each sentence has asked itself. But when a model translates, the words of the translation ask the words of the
-# original. So let the queries come from one sentence, $T_q$ words long, and the keys and values from another, $T_k$
-# words long. The values have a width $d_v$ of their own. Scores may be very large.
+# original. Write attention for queries from one sentence, $T_q$ words long, and keys and values from another, $T_k$
+# words long. The values have their own width, $d_v$. Scores may be very large.
 
 # %% name="exercise-1-3"
 def my_attention(queries, keys, values):
@@ -534,16 +535,16 @@ check("1.3", my_attention)
 # ### Exercise 1.4 · Two groups that keep to themselves
 # 2 points · ★★☆ · 10 minutes
 #
-# Until now the embeddings have been given. Here you design them, so that each group of words attends to itself. Every
-# word asks, with its embedding as query, key and value: the scores are `table @ table.T`, as for the six words. Make a
-# table with a row for each of the words below: two animals, two foods, and "the" and "and". In every sentence of up to
-# eight of these words that contains an animal and a food (words may repeat),
+# So far, the embeddings were given. Here you design them, so that each group of words attends to itself. Each word's
+# embedding serves as query, key and value: the scores are `table @ table.T`, as for the six words. Write a table with a
+# row for each of the words below: two animals, two foods, "the" and "and". In every sentence that contains an animal
+# and a food (up to eight words, repeats allowed),
 #
-# * an animal shares its attention evenly among the animals, and gives at most a tenth to all other words combined;
-# * a food does the same among the foods;
-# * "the" and "and" attend to every word alike.
+# * an animal must divide its attention evenly among the animals and give at most a tenth to all other words combined;
+# * a food must do the same among the foods;
+# * "the" and "and" must attend to all words equally.
 #
-# The rows may be of any length, but all the same.
+# Choose any number of columns.
 
 # %% name="exercise-1-4"
 words = ["cat", "mouse", "bread", "cheese", "the", "and"]
@@ -563,14 +564,15 @@ assert check("1.4", my_embeddings).status == "right"
 check("1.4", my_embeddings)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** All words of a group have the same vector, so they score the same with each other and share evenly.
-# The two groups' vectors are at right angles, so they score 0. A norm of 3 makes the scores inside a group 9, far
-# enough above 0. A vector of zeros scores 0 with every word. (One number per word is enough: 3, 3, −3, −3, 0, 0.)
+# **Why it works.** All words of a group have the same vector, so they score the same with each other and get equal
+# weights. The two groups' vectors are at right angles, so they score 0 with each other. A norm of 3 makes the scores
+# within a group 9, far enough above 0. A vector of zeros scores 0 with every word. (One number per word is enough: 3,
+# 3, −3, −3, 0, 0.)
 
 # %% name="play-1-4"
 from course_utils.play import show_puzzle
 
-show_puzzle("1.4")  # to play with; then copy your numbers into your answer
+show_puzzle("1.4")  # try out numbers here, then copy them into your answer
 
 # %% name="try-1-4"
 def my_weights(sentence):
@@ -582,8 +584,8 @@ def my_weights(sentence):
 live.try_head(my_weights, "the cat and the mouse bread and cheese")
 
 # %% [markdown]
-# No table can let "cat" score "bread" high while "bread" scores "cat" low: the scores are symmetric. Chapter 2 breaks
-# the symmetry.
+# No table can make "cat" score "bread" high but "bread" score "cat" low: the scores are symmetric. Chapter 2 breaks the
+# symmetry.
 #
 # ## Does attention know the order of words?
 #
@@ -594,7 +596,7 @@ live.try_head(my_weights, "the cat and the mouse bread and cheese")
 #
 # * **a** It stays the same.
 # * **b** Its three numbers change, because the weights come in a different order.
-# * **c** It becomes that of another word, because "journey" has moved.
+# * **c** It becomes another word's context vector, because "journey" has moved.
 
 # %% name="question-1-3"
 answer("Q1.3", "a")
@@ -604,15 +606,15 @@ shuffled = inputs[[5, 0, 3, 1, 4, 2]]  # step Your with journey one starts
 print(torch.softmax(shuffled @ query, dim=0) @ shuffled)
 
 # %% [markdown]
-# It is the same vector, because a sum does not depend on the order of its terms. To this attention, a sentence is a bag
-# of words. Chapter 5 adds positions.
+# It is the same vector, because a sum does not depend on the order of its terms. To this kind of attention, a sentence
+# is a bag of words. Chapter 5 adds positions.
 #
 # ## How far back does attention reach?
 #
 # Before attention, many language models were recurrent networks: they read token by token and kept all they had read in
-# one vector, the **state**. How much of the *first* word is left in it at the end? We change that word a little and
-# measure how far the result moves: the word's **influence**. Which will keep more of it over 120 tokens, the state or
-# attention? (You need not read the code.)
+# one vector, the **state**. How much of the *first* word is left in the state at the end? We change that word a little
+# and measure how far the result moves: this is the word's **influence**. Which will keep more of this influence over
+# 120 tokens, the state or attention? (You need not read the code.)
 
 # %% name="influence"
 torch.manual_seed(123)
@@ -635,7 +637,7 @@ def last_context(sequence):
 for copies in [1, 4, 20]:
     sequence = inputs.double().repeat(copies, 1)  # (6 * copies, 3)
     changed = sequence.clone()
-    changed[0] += 0.01  # the first word, in each number
+    changed[0] += 0.01  # each number of the first word
     state = (last_state(changed) - last_state(sequence)).norm()
     louder = (last_state(changed, times=3) - last_state(sequence, times=3)).norm()
     context_vector = (last_context(changed) - last_context(sequence)).norm()
@@ -643,16 +645,16 @@ for copies in [1, 4, 20]:
           f" with W times 3 {louder:.1e}, attention {context_vector:.1e}")
 
 # %% [markdown]
-# In this recurrent network the first word fades: its influence is 1.0e-04 over 6 tokens, 3.8e-11 over 24, and 0.0e+00,
-# too little for a float, over 120. With $W$ times 3 it is larger than in attention over 6 and 24 tokens, but 3.3e-08
-# over 120. In attention every word is one step away, however far back. Its influence falls only because more words
-# share the weight: after 120 tokens 1.3e-04 is left. The price is the number of scores, the square of the length: 36
-# for 6 tokens, 14,400 for 120.
+# In this recurrent network, the first word fades: its influence is 1.0e-04 over 6 tokens, 3.8e-11 over 24, and 0.0e+00
+# over 120, lost in rounding. A larger $W$ keeps more of the state: with $W$ times 3, the word has more influence than
+# in attention over 6 and 24 tokens, but only 3.3e-08 over 120. In attention, every word is one step away, however far
+# back. Its influence falls only because more words share the weight: over 120 tokens, 1.3e-04 is left. The price is the
+# number of scores, which is the square of the length: 36 for 6 tokens, 14,400 for 120.
 
 # %% [markdown]
 # ## What you can do now
 #
-# Answer three last questions without looking back.
+# Answer three final questions without looking back.
 
 # %% [markdown]
 # **Question 1.4.** In *The cat chased the mouse because it was hungry*, "it" has the context vector animal 0.1, hunts
@@ -667,7 +669,7 @@ answer("Q1.4", "b")
 
 # %% [markdown]
 # **Question 1.5.** "journey" asks the six words of *Your journey starts with one step*. Then all six embeddings are
-# multiplied by 10, and so is the query. What happens to its weights?
+# multiplied by 10, and so is the query. What happens to the weights of "journey"?
 #
 # * **a** They stay the same, since softmax depends only on differences.
 # * **b** They come closer to an average over all words.
@@ -693,7 +695,7 @@ answer("Q1.6", "a")
 progress(1)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # | step | formula | code | shape |
 # | --- | --- | --- | --- |
@@ -701,10 +703,10 @@ progress(1)
 # | weights | $\alpha_{ij} = \exp(\omega_{ij}) / \sum_k \exp(\omega_{ik})$ | `weights = torch.softmax(scores, dim=-1)` | (T, T) |
 # | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, x^{(j)}$ | `context = weights @ inputs` | (T, d_in) |
 #
-# A **query** says what is looked for, a **key** how a token can be found, and a **value** what it passes on. Equal
-# scores give an average; one score far above the rest gives a lookup. Any two tokens are one step apart, and their
-# order makes no difference.
+# A **query** says what is looked for, a **key** how a token can be found, and a **value** what the token passes on.
+# Equal scores give an average; one score far above the rest gives a lookup. Any two tokens are one step apart, and
+# their order makes no difference.
 #
-# **Next.** Here one vector had to be query, key and value, and there was nothing to train. [Chapter
-# 2](02_trainable_weights.ipynb) gives each job a matrix of its own. All chapters: [the course's
+# **Next.** Here, one vector had to be query, key and value, and there was nothing to train. [Chapter
+# 2](02_trainable_weights.ipynb) gives each of the three a matrix of its own. All chapters: [the course's
 # contents](../README.md#chapters).

@@ -13,8 +13,8 @@
 # * explain why scores are divided by $\sqrt{d_k}$, and show what happens if they are not;
 # * write attention as a PyTorch module that can be trained.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapter 1 and Python's classes. Knowing what a derivative
-# is helps in two places.
+# **Time.** About 90 minutes, exercises included. **You need** chapter 1 and Python classes. Knowing derivatives helps
+# in two places.
 #
 # Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helpers or installs them.
 
@@ -41,8 +41,8 @@ from course_utils.validation import check_input
 # %% [markdown]
 # ## From memory
 #
-# Answer three questions about chapter 1 without looking back: recalling something is what makes it stick. Write a word
-# or a number in place of each question mark. `review()` repeats the questions that you miss. (They are stored beside
+# Answer three questions about chapter 1 without looking back: recalling something helps you remember it. Write a word
+# or a number in place of each question mark. `review()` repeats the questions that you miss. (These are stored beside
 # your notebooks; on Colab, mount your Drive first to keep them.)
 #
 # **From memory 2.1.** The vector that says what is looked for is called the ...
@@ -68,7 +68,7 @@ review()
 # %% [markdown]
 # ## One vector, three jobs
 #
-# *Tom gave Anna the bike because she liked it.* How old is she? To answer, "she" must find Anna and pick up her age.
+# *Tom gave Anna the bike because she liked it.* How old is she? To answer, "she" must find Anna and receive her age.
 
 # %% name="people"
 axes = ["female", "male", "thing", "pronoun", "age"]
@@ -91,17 +91,17 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
 
 # %% [markdown]
 # As in chapter 1, each embedding does three jobs here, and this time that goes wrong: "she" gives 0.39 to itself and
-# only 0.14 to Anna, no more than to "it". "she" is female and a pronoun, so it matches best what is female and a
-# pronoun: itself. What "she" *asks for* should not be what "she" *is*. And what "she" takes from Anna should be the
+# only 0.14 to Anna, no more than to "it". "she" is female and a pronoun, so it best matches what is female and a
+# pronoun: itself. What "she" *asks for* should not be what "she" *is*. And what "she" takes from Anna should be her
 # age, which plays no part in finding her.
 #
 # The remedy is one matrix per job. A vector times a matrix is a new vector, and the numbers in the matrix decide what
-# comes out. This is called a **projection**. (Those numbers are often called weights, too. Here they are
-# **parameters**, and weights are what softmax computes.)
+# comes out. Such a product is called a **projection**. (The numbers in a matrix are often also called weights. Here
+# they are **parameters**; weights are what softmax computes.)
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
-# Before we choose matrices for "she", here is the arithmetic on smaller numbers: "cat" with the embedding [1, 0.5].
+# Before we choose matrices for "she", here is the arithmetic on a smaller example: "cat" with the embedding [1, 0.5].
 
 # %% name="cat"
 cat = torch.tensor([1.0, 0.5])
@@ -113,14 +113,14 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 
 # %% [markdown]
 # One embedding went in and three vectors came out. The first number of the query is the embedding times the first
-# *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. By **rows**, row $i$ says what number $i$ of the embedding contributes: 0.5 adds
-# half of row 2.
+# *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. Read by **rows**, the matrix says what each number of the embedding contributes:
+# 0.5 adds half of row 2.
 #
 # ### One matrix for "she"
 #
-# Now we choose the numbers, first for one job. What should "she" ask for? For someone female, but no longer for a
-# pronoun. So rows 4 (pronoun) and 5 (age) are zero, and the query of "she" becomes "female". We leave the keys as they
-# are. How will "she" divide its weight now?
+# Now we choose the numbers, first for one job. What should "she" ask for? Someone female, but no longer a pronoun. So
+# rows 4 (pronoun) and 5 (age) of the query matrix are zero, and the query of "she" becomes "female". We leave the keys
+# as they are. How will "she" divide its weight now?
 
 # %% name="ask-for-female"
 ask = torch.zeros(5, 5)
@@ -131,24 +131,23 @@ print(ask)  # rows and columns: female, male, thing, pronoun, age
 print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 
 # %% [markdown]
-# Now "she" gives 0.50 to Anna and 0.50 to itself: both are female. Apart from the age, they differ only in being a
-# pronoun, and that is a job for the *keys*. With 1 in the first column of row 1 and −1 in that of row 4 of the key
-# matrix, the key of Anna begins with 1 and that of "she" with 1 − 1 = 0. The third matrix decides what is passed on.
-# Now it is your turn.
+# Now "she" gives 0.50 to Anna and 0.50 to itself: both are female. Apart from age, they differ only in that "she" is a
+# pronoun; telling them apart is a job for the *keys*. If the first column of the key matrix has 1 in row 1 and −1 in
+# row 4, Anna's key begins with 1 and that of "she" with 1 − 1 = 0. The third matrix decides what is passed on.
 
 # %% [markdown]
 # ### Exercise 2.1 · How old is she?
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices. In every sentence of up to twelve of the thirteen words above (words may repeat),
+# Write three matrices. In every sentence of up to twelve words from the thirteen above (repeats allowed),
 #
-# * "she" should give at least nine tenths of its weight to the girls, evenly if there are several, "he" to the boys,
-#   and "it" to the things. Pronouns do not count as girls, boys or things;
-# * each of these pronouns should receive the age of what it finds (the mean age of several), as closely as the weights
-#   allow, and nothing else.
+# * "she" should divide at least nine tenths of its weight evenly among the girls, "he" among the boys, and "it" among
+#   the things (pronouns do not count as girls, boys or things);
+# * each of these pronouns should receive the age of what it finds (of several, their mean age), as closely as the
+#   weights allow, and nothing else.
 #
-# The other words may do anything, and so may "she" if there is no girl. Choose any width $d_k$. The check divides
-# scores by $\sqrt{d_k}$, for a reason given below, so use somewhat larger numbers.
+# Other words may do anything, as may a pronoun with nothing to find. Choose any width $d_k$. The check divides scores
+# by $\sqrt{d_k}$, for a reason given below, so use large numbers.
 
 # %% name="exercise-2-1"
 def my_matrices():
@@ -170,18 +169,18 @@ assert check("2.1", my_matrices).status == "right"
 check("2.1", my_matrices)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The query of "she" is [20, 0, 0], the key of Anna is [1, 0, 0], and that of "she" is [−1, −2, −2]: a
-# score of 20 against one of −20. Many other matrices behave the same. Turn both `W_query` and `W_key` by the same
+# **Why it works.** The query of "she" is [20, 0, 0], the key of Anna is [1, 0, 0], and that of "she" is [−1, −2, −2]:
+# Anna scores 20 and "she" −20. Many other matrices behave the same. Multiply both `W_query` and `W_key` by the same
 # rotation, or double one and halve the other, and no score changes. `W_value` plays no part in who is found.
 
 # %% name="play-2-1"
 from course_utils.play import show_puzzle
 
-show_puzzle("2.1")  # to play with; then copy your numbers into your answer
+show_puzzle("2.1")  # try out numbers here, then copy them into your answer
 
 # %% name="try-2-1"
 def my_weights(words):
-    """Attention weights (T, T) that your three matrices make."""
+    """Attention weights (T, T) from your matrices."""
     W_query, W_key, _ = my_matrices()
     scores = (embedded(words) @ W_query) @ (embedded(words) @ W_key).T  # (T, T)
     return torch.softmax(scores / W_key.shape[-1] ** 0.5, dim=-1)
@@ -190,10 +189,10 @@ def my_weights(words):
 live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% [markdown]
-# Once your answer is right, read the rows of "she" and "it": each finds the word it stands for. Does Anna's row find
-# "she" in return? (With our matrices, no: Anna finds herself.)
+# Once your answer is right, read the rows of "she" and "it": each finds the word it stands for. Does Anna find "she" in
+# return? (With our solution, no: Anna finds herself.)
 #
-# For thousands of words, training finds such matrices, as the end of this chapter shows.
+# For thousands of words, training must find such matrices; the end of this chapter shows how.
 #
 # ## The four steps for "journey"
 #
@@ -220,9 +219,9 @@ W_value = torch.rand(d_in, d_out)
 print(W_query)
 
 # %% [markdown]
-# The matrix has three rows, because an embedding has three numbers, and two columns, because we want two.
+# The matrix has three rows, because an embedding has three numbers, and two columns, because a query will have two.
 #
-# **Step 1: project.** Only "journey" asks, so we need one query. It meets all six keys and mixes all six values.
+# **Step 1: project.** Only "journey" asks, so we need one query, but all six keys and all six values.
 
 # %% name="query-keys-values"
 query_2 = x_2 @ W_query  # (3,) @ (3, 2) -> (2,)
@@ -233,8 +232,8 @@ print("keys.shape:", keys.shape)
 print("values.shape:", values.shape)
 
 # %% [markdown]
-# **Step 2: score.** This is the dot product of chapter 1, but the query $q^{(2)}$ now meets a key $k^{(j)}$ instead of
-# an embedding: $\omega_{2j} = q^{(2)} \cdot k^{(j)}$.
+# **Step 2: score.** This is the dot product of chapter 1, but of a query and a key instead of two embeddings:
+# $\omega_{2j} = q^{(2)} \cdot k^{(j)}$.
 
 # %% name="one-score"
 key_2 = keys[1]
@@ -247,7 +246,7 @@ print(scores_2)
 # "journey" again scores highest with itself, 1.8524.
 #
 # **Step 3: weights.** We use softmax again, but first divide each score by $\sqrt{d_k}$, where $d_k$ is the number of
-# entries of a key, here `d_out`, 2. (The section after next says why.)
+# entries in a key (here `d_out`, which is 2). The section after next explains why.
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j} / \sqrt{d_k})}{\sum_{m} \exp(\omega_{2m} / \sqrt{d_k})}$$
 
@@ -268,7 +267,7 @@ context_2 = weights_2 @ values  # (6,) @ (6, 2) -> (2,)
 print(context_2)
 
 # %% [markdown]
-# The context vector of "journey" is 0.3061, 0.8210: a weighted average of the rows above it.
+# The context vector of "journey" is 0.3061, 0.8210: a weighted average of the six rows above it.
 #
 # Steps 2 to 4, with the division, are **scaled dot-product attention**; step 1 comes before it. When queries, keys and
 # values come from the same sequence, this is **self-attention**, as in chapter 1.
@@ -277,7 +276,7 @@ print(context_2)
 show_layer("projections")
 
 # %% [markdown]
-# There are three matrices at the top and one division in the middle; the rest is chapter 1.
+# The matrices at the top and the division in the middle are new.
 
 # %% [markdown]
 # ## All queries at once, and a broken symmetry
@@ -295,9 +294,9 @@ print(scores)
 # %% [markdown]
 # **Question 2.1.** What broke it?
 #
-# * **a** The embeddings are multiplied by a matrix at all.
-# * **b** There are *two* matrices, one for the queries and one for the keys.
-# * **c** The matrices hold random numbers.
+# * **a** Multiplying the embeddings by a matrix.
+# * **b** Using *two* matrices, one for the queries and one for the keys.
+# * **c** The random numbers in the matrices.
 
 # %% name="question-2-1"
 answer("Q2.1", "b")
@@ -316,29 +315,29 @@ print("symmetric with two matrices:        ", torch.allclose(scores, scores.T))
 #
 # ## Why divide by the square root of $d_k$?
 #
-# First, what does softmax do to scores that lie far apart? We take three scores, one apart, and spread them.
+# First, what does softmax do to scores that lie far apart? We take three scores with gaps of 1 and widen the gaps.
 
 # %% name="spread"
 apart = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
 for spread in [1, 4, 16]:
     shares = torch.softmax(apart * spread, dim=0)
     nudged = torch.softmax(apart * spread + torch.tensor([0, 0, 0.001]), dim=0)
-    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight, by its own score
+    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight with respect to its score
     print([round(share, 4) for share in shares.tolist()], f"derivative {derivative:.1e},"
           f" weight times (1 - weight) {shares[2] * (1 - shares[2]):.1e}")
 
 # %% [markdown]
-# With the scores four apart, the largest weight is 0.9817; 16 apart it rounds to 1. The **derivative** says how
-# strongly that weight reacts when we nudge its own score. The known formula is $\alpha(1-\alpha)$, which the last
-# column confirms. It is never above a quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this
-# chapter, changes scores by means of such derivatives, so here it would change almost nothing. Such a softmax is called
+# With gaps of 4, the largest weight is 0.9817; with gaps of 16, it rounds to 1. The **derivative** says how strongly
+# that weight reacts when we nudge its own score. Its formula is $\alpha(1-\alpha)$, as the last column confirms. The
+# derivative is never above a quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this chapter,
+# changes scores through such derivatives; with gaps of 16, it would change almost nothing. Such a softmax is called
 # **saturated**.
 
 # %% [markdown]
-# Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that all numbers in queries and keys are
-# random and independent, with mean 0 and **variance** 1. (The variance is the mean squared distance from the mean.)
-# Then each product $qk$ also has mean 0, so its variance is the mean of $q^2 k^2$: that of $q^2$ times that of $k^2$, 1
-# · 1. And when independent numbers are added, their variances add up.
+# Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that all numbers in queries and keys
+# are random and independent, with mean 0 and **variance** 1. (The variance is the mean squared distance from the
+# mean.) Then each product $qk$ has mean 0 and variance 1: the mean of $q^2 k^2$ is that of $q^2$ times that of $k^2$.
+# And when independent numbers are added, their variances add up.
 
 # %% [markdown]
 # **Question 2.2.** What is the variance of a score that adds up 64 such products?
@@ -351,8 +350,8 @@ for spread in [1, 4, 16]:
 answer("Q2.2", "c")
 
 # %% [markdown]
-# We draw 10,000 queries and keys of 64 numbers. `cumsum` keeps every subtotal, so it gives the scores for $d_k$ = 1, 2,
-# and so on up to 64.
+# We draw 10,000 queries and 10,000 keys of 64 numbers. `cumsum` keeps every subtotal, so it gives the scores for $d_k$
+# = 1, 2, and so on up to 64.
 
 # %% name="variance" tags=["answers-Q2.2"]
 torch.manual_seed(123)
@@ -365,7 +364,7 @@ for size in [1, 4, 16, 64]:
 
 # %% [markdown]
 # Up to random error, the variance is $d_k$ itself. Dividing numbers by $c$ divides their variance by $c^2$. Which
-# divisor, then, brings it back to 1?
+# divisor, then, brings the variance back to 1?
 
 # %% name="divisors"
 scores_64 = subtotals[:, -1]  # (10000,)
@@ -374,11 +373,12 @@ print(f"variance, divided by 8:  {(scores_64 / 8).var():.4f}")
 print(f"variance, divided by 64: {(scores_64 / 64).var():.4f}")
 
 # %% [markdown]
-# The root of 64, which is 8, brings the variance to 0.9830. Dividing by 64 goes too far: it leaves 0.0154.
+# The square root, 8, brings the variance to 0.9830. Dividing by 64 goes too far: it leaves 0.0154.
 #
-# Third, we put both together, with a random query and six random keys. The **favourite** is the key that gets the
-# largest weight, by chance alone. An even share would be one sixth. How much does the favourite get at $d_k = 64$?
-# Guess. We draw 4000 such queries and take the median: half of the favourites get more. (You need not read the code.)
+# Third, we combine the two results, with a random query and six random keys. The **favourite** is the key that gets the
+# largest weight, purely by chance. An even share would be one sixth. How much does the favourite get at $d_k = 64$?
+# Guess first. We draw 4000 such queries and take the median: half of the favourites get more. (You need not read the
+# code.)
 
 # %% name="favourite-picture" shows="Two curves over d_k from 1 to 256. Without the division the weight of the favourite rises from about 0.3 to 1. With the division it rises to just below 0.4 at 16 and stays flat."
 torch.manual_seed(123)
@@ -398,9 +398,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# Without the division, softmax saturates as $d_k$ grows. At 64 the median favourite gets 0.97 of the weight, though
-# only chance chose it; at 256 it gets 0.9995, and training could hardly change that. With the division it gets 0.39 at
-# 16, at 64 and at 256.
+# Without the division, softmax saturates as $d_k$ grows. At 64, the median favourite gets 0.97 of the weight, though
+# chance alone chose it; at 256, it gets 0.9995, and training could hardly change that. With the division, it gets 0.39
+# at 16, 64 and 256.
 #
 # Now try it with one query.
 
@@ -411,18 +411,18 @@ random_keys = torch.randn(6, 64, dtype=torch.float64)
 live.show_scaling(random_query, random_keys, tokens)
 
 # %% [markdown]
-# The division draws the scores together before softmax sees them. A single query may still find a key that matches it
-# well: the curves above are medians.
+# The division brings the scores closer together before softmax sees them. A single query may still find a key that
+# matches it well: the curves above are medians.
 #
-# Try this: let $d_k$ grow from 1, and compare the weights without the division and with it. Then move the
-# **temperature**, a number by which all scores are divided once more. Below 1 it sharpens the weights; above 1 it evens
-# them out.
+# Try this: let $d_k$ grow from 1, and compare the weights with and without the division. Then change the
+# **temperature**, a number by which all scores are divided once more. Below 1, it sharpens the weights; above 1, it
+# evens them out.
 #
 # ## Self-attention as a module
 #
 # In PyTorch, a part of a network is an `nn.Module`. `__init__` makes its matrices once; `forward` holds the steps and
-# runs when you call the module. `check_input` only rejects impossible input with a readable message.
-# `keys.transpose(-2, -1)` swaps the last two dimensions.
+# runs when you call the module. `check_input` rejects invalid input with a readable message. `keys.transpose(-2, -1)`
+# swaps the last two dimensions.
 
 # %% name="self-attention-v1"
 class SelfAttention_v1(nn.Module):
@@ -446,7 +446,7 @@ class SelfAttention_v1(nn.Module):
         return weights @ values  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# With seed 123, the class draws the same three matrices.
+# With seed 123, the class draws the same three matrices as above.
 
 # %% name="v1-output"
 torch.manual_seed(123)
@@ -455,10 +455,10 @@ print(sa_v1(inputs))
 
 # %% [markdown]
 # Row 2 is our context vector of "journey", 0.3061, 0.8210. `grad_fn` at the end is new: PyTorch has recorded how this
-# result was computed, so that it can compute derivatives later. `nn.Parameter` switches that on and adds the matrix to
-# the module's parameters, which training changes.
+# result was computed, so that it can compute derivatives later. `nn.Parameter` switches this recording on and adds the
+# matrix to the module's parameters, which training changes.
 #
-# PyTorch also has a layer that multiplies by a matrix, its `weight`: `nn.Linear(d_in, d_out)`. (It can also add a
+# PyTorch also has a layer, `nn.Linear(d_in, d_out)`, that multiplies by a matrix, its `weight`. (It can also add a
 # vector, the **bias**; we switch that off.)
 
 # %% [markdown]
@@ -474,11 +474,11 @@ answer("Q2.3", "b")
 # %% name="linear" tags=["answers-Q2.3"]
 torch.manual_seed(123)
 linear = nn.Linear(d_in, d_out, bias=False)
-print(linear(x_2).detach())
 print(linear.weight.shape)
 
 # %% [markdown]
-# The stored matrix has the shape (2, 3), one row per output; ours have (3, 2). Our class becomes:
+# The stored matrix has the shape (2, 3), one row per output; ours have the shape (3, 2). With linear layers, our class
+# becomes:
 
 # %% name="self-attention-v2"
 class SelfAttention_v2(nn.Module):
@@ -511,18 +511,18 @@ print(sa_v2(inputs))
 
 # %% [markdown]
 # "journey" gets -0.0748, 0.0703, where the first class gave 0.3061, 0.8210. Do the classes differ only in their
-# starting numbers? To find out, we must copy the matrices from one class to the other.
+# starting numbers? To find out, we must copy the matrices from one to the other.
 
 # %% [markdown]
 # ### Exercise 2.2 · From a linear layer to a matrix
 # 1 point · ★☆☆ · 5 minutes
 #
-# Write a function that takes a linear layer without bias and returns the matrix $W$ for which `x @ W` is the layer's
-# result. The check also tries a square layer, where a common mistake raises no error.
+# Write a function that takes a linear layer without bias and returns the matrix $W$ for which `x @ W` equals the
+# layer's result. The check also tries a square layer, where a common mistake raises no error.
 
 # %% name="exercise-2-2"
 def my_matrix(layer):
-    """The matrix (d_in, d_out) with which x @ matrix is layer(x), a layer without bias."""
+    """The matrix (d_in, d_out) for which x @ matrix equals layer(x); the layer has no bias."""
     ### BEGIN SOLUTION
     return layer.weight.T  # (d_out, d_in) -> (d_in, d_out)
     ### END SOLUTION
@@ -535,12 +535,12 @@ check("2.2", my_matrix)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The layer stores its matrix transposed, as (d_out, d_in); `.T` makes it (d_in, d_out). Without `.T`,
-# a square matrix raises no error but gives a wrong result. `reshape` instead of `.T` gives the right shape, with the
-# numbers in the wrong places.
+# a square matrix raises no error but gives a wrong result. `reshape` instead of `.T` gives the right shape, but puts
+# the numbers in the wrong places.
 
 # %% [markdown]
-# Now copy the three matrices of `sa_v2`, transposed, into a `SelfAttention_v1`, and compare. (`torch.no_grad()` tells
-# PyTorch not to record the copying.)
+# Now we copy the three matrices of `sa_v2`, transposed, into a `SelfAttention_v1`, and compare. (`torch.no_grad()`
+# tells PyTorch not to record the copying.)
 
 # %% name="copied-weights"
 copied = SelfAttention_v1(d_in, d_out)
@@ -553,8 +553,8 @@ print("all rows agree:", torch.allclose(copied(inputs), sa_v2(inputs)))
 
 # %% [markdown]
 # All rows agree, so only the starting numbers differed. Do they matter? `torch.rand` draws between 0 and 1, whatever
-# the size; `nn.Linear` draws between $-1/\sqrt{d_\mathrm{in}}$ and $1/\sqrt{d_\mathrm{in}}$. With 768 numbers per
-# token:
+# the size; `nn.Linear` draws between $-1/\sqrt{d_\mathrm{in}}$ and $1/\sqrt{d_\mathrm{in}}$. We take 768 numbers per
+# token.
 
 # %% name="initial-weights"
 def mean_largest_weight(x, W_query, W_key):
@@ -575,10 +575,10 @@ for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
     print(f"{'':10} standard deviation of the scaled scores {scaled.std():.2f}")
 
 # %% [markdown]
-# They do. With `torch.rand`, a token gives on average 0.9831 of its attention to one token of 100. Each query adds up
-# 768 products and no longer has variance 1, so even the divided scores have a standard deviation of 1655. With
-# `nn.Linear` queries and keys have a variance of about a third: hence 0.33. There the largest weight is 0.0222 on
-# average.
+# They do matter. With `torch.rand`, a token gives, on average, 0.9831 of its attention to one of 100 tokens. All
+# parameters are positive, so a query's 64 numbers rise and fall together, and even the divided scores have a standard
+# deviation of 1655. With `nn.Linear`, queries and keys have a variance of about 1/3, so scaled scores have one of 1/9,
+# a standard deviation of 0.33; the largest weight is 0.0222 on average.
 #
 # Models read several sequences at once: a **batch** of shape $(B, T, d_\mathrm{in})$, with $B$ sequences. Does our
 # class accept one?
@@ -594,8 +594,8 @@ print("same numbers:", torch.allclose(sa_v2(batch)[0], sa_v2(inputs)))
 # %% [markdown]
 # The last two exercises put everything into a function and then into a layer. Two optional steps lead up to them.
 #
-# **Step 2.1.** Put these lines of a `forward` into an order that works (there are several). Write the letters, as in
-# `"a b c d e"`.
+# **Step 2.1.** Put these lines of a `forward` into an order that works (several do). Write the letters, as in `"a b c d
+# e"`.
 #
 # ```
 # a   scores = queries @ keys.transpose(-2, -1)
@@ -619,12 +619,12 @@ answer("S2.2", "keys.shape[-1] ** 0.5")
 # 2 points · ★★☆ · 10 minutes
 #
 # Write the four steps as one function of `x` and three matrices. In the check, T, d_in and d_out all differ, so that
-# mixed-up shapes show. From here on, checks also take derivatives of your result: do not use `.detach()` or
+# shape mistakes show up. From here on, checks also take derivatives of your result, so do not use `.detach()` or
 # `.tolist()`.
 
 # %% name="exercise-2-3"
 def my_self_attention(x, W_query, W_key, W_value):
-    """Context vectors (T, d_out) of x (T, d_in); each of the three matrices: (d_in, d_out)."""
+    """Context vectors (T, d_out) of x (T, d_in); each of the three matrices is (d_in, d_out)."""
     ### BEGIN SOLUTION
     queries = x @ W_query  # (T, d_in) @ (d_in, d_out) -> (T, d_out)
     keys = x @ W_key  # (T, d_out)
@@ -643,17 +643,16 @@ check("2.3", my_self_attention)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** $d_k$ is the number of entries of a key, so take it from the keys. Taking $d_\mathrm{in}$ gives a
-# result that looks much the same and is wrong. And softmax must run along each row, `dim=-1`, because a row belongs to
-# one query.
+# wrong result that looks much the same. Softmax must run along each row, `dim=-1`, because a row belongs to one query.
 
 # %% [markdown]
 # ### Exercise 2.4 · A layer whose values have a width of their own
 # 3 points · ★★★ · 20 minutes
 #
 # Queries and keys are compared, so they need the same width, $d_k$. Values are only mixed, so their width,
-# $d_\mathrm{out}$, may differ, as with the ages above. Write self-attention as a layer for batches, with three linear
-# layers `W_query`, `W_key` and `W_value`, without bias. The check copies its own numbers into them, by these names.
-# (Three `nn.Parameter`s also work.)
+# $d_\mathrm{out}$, may differ, as it did for the ages above. Write self-attention as a layer for batches, with three
+# linear layers `W_query`, `W_key` and `W_value`, without bias. The check finds them by name and copies its own numbers
+# into them. (Three `nn.Parameter`s also work.)
 
 # %% name="exercise-2-4"
 class MySelfAttention(nn.Module):
@@ -686,21 +685,21 @@ assert check("2.4", MySelfAttention).status == "right"
 check("2.4", MySelfAttention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The scores add up $d_k$ products, so the divisor is $\sqrt{d_k}$, whatever the width of the values;
+# **Why it works.** Each score adds up $d_k$ products, so the divisor is $\sqrt{d_k}$, whatever the width of the values;
 # `keys.shape[-1]` gives $d_k$. `transpose(-2, -1)` transposes each sequence's keys and leaves the batch dimension in
 # front.
 
 # %% [markdown]
 # ## "she" learns to find Anna
 #
-# Can training find what you wrote in exercise 2.1? Now we only ask for a result, in sixteen sentences: "she" should
-# receive the girl's age, "he" the boy's. Four sentences, those with Paul and Anna, are left out of the training. In the
+# Can training find what you wrote in exercise 2.1? We specify only the result, for sixteen sentences: "she" should
+# receive the girl's age, "he" the boy's. The four sentences with both Paul and Anna are left out of training. In the
 # loop,
 #
-# * `received` is what the pronouns receive now;
-# * the **loss** is the mean squared difference from the ages;
+# * `received` is what the pronouns currently receive;
+# * the **loss** is the mean squared difference between `received` and the ages;
 # * `backward` computes the **gradient**, the derivative of the loss with respect to every number in every matrix;
-# * `-=` takes a small step against it, which lowers the loss.
+# * `-=` takes a small step against the gradient, to lower the loss.
 #
 # After 1000 such steps, will "she" look at the girl and "he" at the boy?
 
@@ -710,22 +709,22 @@ sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
              for girl in ["Anna", "Eva"] for thing in ["bike", "book"]]
 stories = torch.stack([embedded(words) for words in sentences]).double()  # (16, 9, 5)
 ages = torch.cat([stories[:8, 2, 4], stories[8:, 0, 4]])  # (16,): the girl's, then the boy's
-unseen = torch.tensor([{"Paul", "Anna"} <= set(words) for words in sentences])  # (16,): four
+unseen = torch.tensor([{"Paul", "Anna"} <= set(words) for words in sentences])  # (16,): four True
 torch.manual_seed(123)
 trainable = SelfAttention_v2(5, 3).double()  # d_k is 3; we use only the first of three outputs
 for step in range(1001):
-    received = trainable(stories)[:, 6, 0]  # (16,): "she" or "he" stands at 6
+    received = trainable(stories)[:, 6, 0]  # (16,): "she" or "he" is at index 6
     loss = (received - ages)[~unseen].pow(2).mean()
     if step in [0, 1000]:
         print(f"step {step:4}: loss {loss:.2f}, she: {received[0]:.1f}, he: {received[8]:.1f}")
-    trainable.zero_grad()  # forget the gradient of the last step
+    trainable.zero_grad()  # forget the gradient of the previous step
     loss.backward()
     with torch.no_grad():
         for parameter in trainable.parameters():
             parameter -= 0.02 * parameter.grad  # a small step
 
 # %% [markdown]
-# At first both pronouns receive 1.5. After 1000 steps "she" receives 9.0 for Anna and "he" 7.1 for Tom. Where do they
+# At first, both pronouns receive 1.5. After 1000 steps, "she" receives 9.0 for Anna and "he" 7.1 for Tom. Where do they
 # look?
 
 # %% name="she-learned-picture" shows="Heat map of four rows of weights over the words Tom gave Anna the bike because she/he liked it. Before training the rows of she and he look alike, with no weight above 0.21. After training she gives 0.97 to Anna, and he gives 0.90 to Tom."
@@ -746,11 +745,12 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# Before training, the rows of "she" and "he" are nearly alike. Afterwards "she" gives Anna 0.97 of its weight and "he"
-# gives Tom 0.90, though nobody said where to look. And Eva? And Paul and Anna, who never met in training?
+# Before training, the rows of "she" and "he" are nearly alike. Afterwards, "she" gives Anna 0.97 of its weight and "he"
+# gives Tom 0.90, though nobody said where to look. What about Eva, and about Paul and Anna, who never met in training?
 
 # %% name="she-learned"
-print(f"she -> Anna {row[0, 2]:.2f}, he -> Tom {row[8, 0]:.2f}, he -> Paul {row[12, 0]:.2f}")
+print(f"she -> Anna {row[0, 2]:.2f}, he -> Tom {row[8, 0]:.2f},"
+      f" he -> Paul (unseen) {row[12, 0]:.2f}")
 passed_on = trainable.W_value(stories[2])[:, 0].detach()  # (9,): Tom gave Eva the bike ...
 print(f"she -> Eva {row[2, 2]:.2f}, Eva's value {passed_on[2]:.2f}; weight times value, all nine:")
 print([round(part, 2) for part in (row[2] * passed_on).tolist()], f"sum {received[2]:.2f}")
@@ -759,13 +759,13 @@ squares = (received - ages).pow(2)
 print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean():.3f}")
 
 # %% [markdown]
-# Unseen pairs are harder: "he" gives Paul only 0.76 and receives 5.46 instead of 5, and the loss is 0.107, against
-# 0.007. Eva gets 0.75 and her value is 4.47: she contributes 3.36. The other words add the rest, Tom 0.50. The loss
-# asks for ages, not for weights.
+# The unseen pair is harder: for Paul, "he" receives 5.46 instead of 5, and the loss is 0.107, against 0.007 for the
+# others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. The other words add the rest, mostly Tom's
+# 0.50. The loss asks for ages, not for weights.
 #
 # ## What you can do now
 #
-# Answer three last questions without looking back.
+# Answer three final questions without looking back.
 
 # %% [markdown]
 # **Question 2.4.** In chapter 1, four of the six words attend most to "journey". Why?
@@ -778,8 +778,8 @@ print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean()
 answer("Q2.4", "b")
 
 # %% [markdown]
-# **Question 2.5.** Find the bug. Whatever its matrices hold, the scores of this layer are symmetric. Which line is
-# wrong?
+# **Question 2.5.** Find the bug. Whatever numbers its matrices hold, the scores of this layer are symmetric. Which line
+# is wrong?
 #
 # * **a** `queries = self.W_key(x)`
 # * **b** `keys = self.W_key(x)`
@@ -790,7 +790,7 @@ answer("Q2.4", "b")
 answer("Q2.5", "a")
 
 # %% [markdown]
-# **Question 2.6.** "she" finds Anna, but receives "female" instead of her age. Which matrix do you change?
+# **Question 2.6.** "she" finds Anna, but receives "female" instead of her age. Which matrix must you change?
 #
 # * **a** `W_query`
 # * **b** `W_value`
@@ -806,7 +806,7 @@ answer("Q2.6", "b")
 progress(2)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # | step | formula | code | shape |
 # | --- | --- | --- | --- |

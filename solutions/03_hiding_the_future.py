@@ -9,8 +9,8 @@
 #
 # **After this chapter you can**
 #
-# * hide the future from every token, for one sentence and for a batch, and explain why $-\infty$ goes in before
-#   softmax;
+# * hide the future from every token, for one sentence and for a batch, and explain why hidden scores become $-\infty$
+#   before softmax;
 # * design a head that averages, counts or recognises what came before;
 # * test whether a layer that you did not write leaks.
 #
@@ -68,9 +68,9 @@ review()
 # %% [markdown]
 # ## Why hide anything?
 #
-# Think of a model that *writes*: it reads tokens and predicts the next one. In the simplest case a token is one
-# character. The list of all different characters is the **vocabulary**, and a token's number is its place in that list.
-# What does a model learn from "But they"? After each token it must predict the next.
+# Think of a model that *writes*: it reads tokens and predicts the next one. In the simplest case, a token is one
+# character. The list of all distinct characters is the **vocabulary**, and a token's number is its place in that list.
+# What does a model learn from "But they"? After each token, it must predict the next.
 
 # %% name="characters"
 text = "But they were all of them deceived."
@@ -84,17 +84,17 @@ for t in range(8):
     print(f"{text[:t + 1]!r:10} -> {text[t + 1]!r}")
 
 # %% [markdown]
-# Of the 35 characters, 19 are different.
+# The text has 35 characters, 19 of them distinct.
 #
 # Eight tokens make eight training examples, and a model can work on all of them at once. The trouble is that every
-# answer but the last is in the input, one place to the right of its question. A model that may look there learns to
-# copy.
+# answer but the last is also in the input, one place to the right of its question. A model that may look there learns
+# to copy.
 #
-# ## The plainest mix: an average
+# ## The simplest mixture: an average
 #
-# To see who reads what, we first let every token attend to all tokens equally. Our batch, of shape $(B, T,
+# To see which token reads which, we first let every token attend to all tokens equally. Our batch, of shape $(B, T,
 # d_\mathrm{in})$, holds the first four pieces of the text, of eight characters each. A character's embedding is a row
-# of an identity matrix: 19 numbers, all 0 except a 1 at its place in the vocabulary. Where does an "e" occur in the
+# of an identity matrix: 19 numbers, all 0 except for a 1 at its place in the vocabulary. Where does "e" occur in the
 # last piece?
 
 # %% name="batch"
@@ -107,8 +107,8 @@ print(pieces)
 print(batch[3, :, e])
 
 # %% [markdown]
-# We give every pair of characters the same score, 0. Softmax makes every weight one eighth, and we mix. How large is
-# the share of "e" in each row of the mixture?
+# We give every pair of characters the same score, 0. Softmax makes every weight one eighth, and we mix the embeddings.
+# How large is the share of "e" in each row of the mixture?
 
 # %% name="uniform-weights"
 weights = torch.softmax(torch.zeros(T, T), dim=-1)  # (T, T), every row sums to 1
@@ -117,22 +117,22 @@ mixed = weights @ batch  # (T, T) @ (B, T, d_in) -> (B, T, d_in)
 print(mixed[3, :, e])
 
 # %% [markdown]
-# `@` multiplies the last two dimensions, for every sequence. Two of the eight characters in "m deceiv" are an "e", so
-# all eight rows say 0.2500. Even the first token, "m", has averaged over the seven after it: it has read the answers.
+# `@` multiplies along the last two dimensions, for every sequence. Two of the eight characters in "m deceiv" are "e",
+# so all rows say 0.2500. Even the first token, "m", has averaged over the seven after it: it has read the answers.
 #
 # ## Only what came before
 #
-# Token 1 may use only itself, token 2 the first two tokens, and so on. `torch.tril` ("triangle, lower") makes a matrix
-# that says so with a 1 for each visible cell, a **mask**. With it in place, attention is **causal**.
+# Token 1 may use only itself, token 2 the first two tokens, and so on. `torch.tril` ("triangle, lower") makes a
+# **mask**, a matrix with a 1 for each visible cell. With this mask, attention is **causal**.
 
 # %% name="tril"
 visible = torch.tril(torch.ones(T, T))
 print(visible)
 
 # %% [markdown]
-# How do we tell softmax "no weight at all"? A score of 0 will not do: $\exp(0) = 1$, a share like any other. But
-# $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever a cell is hidden. From here on, our masks are `True`
-# there. `masked_fill` returns a new tensor, with its second argument wherever the first is `True`.
+# How do we tell softmax "no weight at all"? A score of 0 will not do: $\exp(0) = 1$ gives a share like any other. But
+# $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever a cell is hidden; from here on, our masks are `True`
+# there. `masked_fill` returns a new tensor that holds its second argument wherever the first is `True`.
 
 # %% name="minus-infinity"
 hidden = visible == 0  # True where a cell is hidden
@@ -142,7 +142,7 @@ weights = torch.softmax(scores, dim=-1)  # (T, T), every row sums to 1
 print(weights)
 
 # %% [markdown]
-# Row 3 shares its weight among three tokens, 0.3333 each, and the future gets 0.0000. How large is the share of "e" if
+# Row 3 divides its weight among three tokens, 0.3333 each, and the future gets 0.0000. How large is the share of "e" if
 # we mix with these weights?
 
 # %% name="causal-uniform-mix"
@@ -151,14 +151,15 @@ print(batch[3, :, e])
 print(running[3, :, e])
 
 # %% [markdown]
-# "m" has read only itself: no "e". At the first "e", one of four characters is an "e", 0.2500; at the second, two of
-# six, 0.3333; at the end, two of eight, 0.2500 as before. So equal scores and a mask compute the **average so far**.
+# "m" has read only itself: its share of "e" is 0. At the first "e", one of four characters is an "e" (0.2500); at the
+# second, two of six (0.3333); at the end, two of eight (0.2500, as before). So equal scores and a mask give the
+# **running average**.
 #
-# Chapter 5 puts several such mixes side by side. Each, with its own scores and values, is called a **head**.
+# Chapter 5 puts several such mixtures side by side. Each, with its own scores and values, is called a **head**.
 #
 # Does the mask matter? We train one matrix of scores for all four pieces, so that each character's mixture comes close
-# to the *next* character: first with nothing hidden, then with the mask. How far will each loss fall? (You need not
-# read the code.)
+# to the *next* character's embedding, first with nothing hidden, then with the mask. How far will each loss fall? (You
+# need not read the code.)
 
 # %% name="peeking"
 for name, mask in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", hidden)]:
@@ -177,16 +178,16 @@ for name, mask in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", hidden
     print(f"weights of tokens 2 and 4:\n{weights[[1, 3]].detach()}")
 
 # %% [markdown]
-# With nothing hidden, the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. It copies.
-# But when the model writes, token 3 is not there yet, and tokens 1 and 2 get only 0.0031 each. With the mask, token 2
-# stays at 0.5000 each: in none of the four pieces is its next character one of the first two. Token 4 moves, to 0.5625
-# for token 3, which equals the next character in two pieces. The loss falls only from 1.3140 to 1.2696, because these
-# scores know places, not characters. (A model that only reads need not hide anything.)
+# With nothing hidden, the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. The model
+# copies. But when the model writes, token 3 is not there yet, and tokens 1 and 2 get only 0.0031 each. With the mask,
+# token 2 still gives each of the first two tokens 0.5000: neither equals token 3 in any piece. Token 4 now gives 0.5625
+# to token 3, which equals token 5 in two pieces. The loss falls only from 1.3140 to 1.2696, because 23 of the 28 next
+# characters have not occurred before: no mixture contains them.
 
 # %% [markdown]
 # ## What is an average good for?
 #
-# Is a bracket still open? Let "(" pass on 1 and ")" −1, and mix with the weights of the average so far.
+# Is a bracket still open? Let "(" pass on 1 and ")" pass on −1, and mix with the weights of the running average.
 
 # %% name="brackets"
 brackets = "(())()()"
@@ -194,23 +195,22 @@ values = torch.tensor([1.0 if bracket == "(" else -1.0 for bracket in brackets])
 print(torch.softmax(scores, dim=-1) @ values)  # (8, 8) @ (8,) -> (8,)
 
 # %% [markdown]
-# The average so far is 0 after four, six and eight characters, where all brackets are closed, and above 0 everywhere
-# else.
+# The average is 0 after four, six and eight characters, when all brackets are closed, and otherwise above 0.
 #
-# Now you design such heads. The tokens are `<s>`, a, b, c, d, and their embeddings are again the rows of an identity
+# Now you design such heads. The tokens are `<s>`, a, b, c and d, and their embeddings are again the rows of an identity
 # matrix. Every sequence begins with the start token `<s>`, which appears nowhere else.
 
 # %% [markdown]
 # ### Exercise 3.1 · A share and a count
 # 1 point · ★☆☆ · 5 minutes
 #
-# Write three matrices for a causal head. It gives each token two numbers about all tokens so far, including itself and
+# Write three matrices for a causal head that gives each token two numbers about all tokens so far, including itself and
 # `<s>`:
 #
 # * the **share** of "a" among them;
-# * 1 divided by their number, from which the **count** can be read.
+# * 1 divided by their **count**.
 #
-# All tokens so far get the same weight.
+# All tokens so far must get the same weight.
 
 # %% name="exercise-3-1"
 def my_average():
@@ -230,25 +230,25 @@ check("3.1", my_average)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Equal scores and the mask average all tokens so far. The first value is 1 for "a" and 0 for all
-# others, so its average is a share. The second is 1 for `<s>` alone. There is always exactly one `<s>`, so this average
-# is 1 divided by the number of tokens.
+# others, so its average is the share of "a". The second is 1 for `<s>` alone. There is always exactly one `<s>`, so
+# this average is 1 divided by the count.
 
 # %% name="play-3-1"
 from course_utils.play import show_puzzle
 
-show_puzzle("3.1")  # to play with; then copy your numbers into your answer
+show_puzzle("3.1")  # try out numbers here, then copy them into your answer
 
 # %% [markdown]
 # ### Exercise 3.2 · Causal weights for a batch
 # 2 points · ★★☆ · 10 minutes
 #
-# Write a function that turns scores (already divided by $\sqrt{d_k}$; some are very large) into causal weights. The
-# check tries batches of several sizes, so take every size from `scores`. `masked_fill` repeats a (T, T) mask for every
+# Write a function that turns scores (already divided by $\sqrt{d_k}$, some very large) into causal weights. The check
+# tries batches of several sizes, so take every size from `scores`. `masked_fill` applies a (T, T) mask to every
 # sequence.
 
 # %% name="exercise-3-2"
 def my_causal_weights(scores):
-    """Causal weights (B, T, T), every row sums to 1, from scores (B, T, T)."""
+    """Causal weights (B, T, T), whose rows sum to 1, from scores (B, T, T)."""
     ### BEGIN SOLUTION
     T = scores.shape[-1]
     hidden = torch.tril(torch.ones(T, T)) == 0  # (T, T), the same for every sequence
@@ -262,17 +262,18 @@ assert check("3.2", my_causal_weights).status == "right"
 check("3.2", my_causal_weights)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The number of tokens is the *last* dimension. `len(scores)` is the number of sequences, and a mask
-# of that size does not fit. With three sequences of three tokens, nobody would notice: try new code with unequal sizes.
+# **Why it works.** The number of tokens is the size of the *last* dimension. `len(scores)` is the number of sequences,
+# and a mask of that size does not fit. With three sequences of three tokens, nobody would notice, so try new code with
+# unequal sizes.
 
 # %% [markdown]
-# ### Has it been here before?
+# ### Has a letter occurred before?
 #
-# With queries and keys, a head can do more than average: *has this letter occurred before?* Each letter looks for an
-# earlier copy of itself. Two things are in the way.
+# With queries and keys, a head can do more than average. To learn whether it has occurred before, each letter looks for
+# an earlier copy of itself. There are two obstacles.
 #
 # First, a letter would find itself. So this head hides the diagonal, too: a token sees only what comes *before* it. The
-# first token would then see nothing, so `<s>` may see itself. (This strict mask is for one exercise: language models
+# first token would then see nothing, so `<s>` may see itself. (This strict mask is only for exercises: language models
 # let a token see itself.)
 
 # %% name="strict-mask"
@@ -281,26 +282,26 @@ strict[0, 0] = False  # except for <s>
 print(strict.int())  # 1 where hidden
 
 # %% [markdown]
-# Second, weights sum to 1: where does a letter look if it has *not* occurred before? It needs a default, and the start
-# token serves as one. So three kinds of keys compete. Before you write matrices, choose a score for each:
+# Second, weights sum to 1, so where does a letter look if it has *not* occurred before? It needs a default, and the
+# start token serves as one. So three kinds of keys compete. Before you write matrices, choose a score for each:
 #
 # * an earlier copy: ?
 # * `<s>`: ?
 # * another letter: ?
 #
-# How wide must both gaps be? With two levels only, `<s>` at 5 (after the division) and eight letters at 0, `<s>` gets
-# $e^5 / (e^5 + 8) \approx 148 / 156$: about 95 %.
+# How wide must the gaps between them be? With only two levels, `<s>` at 5 (after the division) and seven letters at 0,
+# `<s>` gets $e^5 / (e^5 + 7) \approx 148 / 155$: about 95%.
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
 # 3 points · ★★☆ · 10 minutes
 #
-# With the tokens of exercise 3.1, write three matrices for a head with this strict mask. In every sequence of `<s>` and
-# up to eight letters,
+# With the tokens of exercise 3.1, write three matrices for a head with this strict mask. In every sequence of `<s>`
+# followed by up to eight letters,
 #
-# * a letter that has occurred before gives at least nine tenths of its weight to its earlier copies, evenly, and
-#   receives a 1, as closely as the weights allow;
-# * any other letter gives at least nine tenths of its weight to `<s>`, and receives a 0.
+# * a letter that has occurred before must divide at least nine tenths of its weight evenly among its earlier copies and
+#   receive a 1, as closely as the weights allow;
+# * any other letter must give at least nine tenths of its weight to `<s>` and receive a 0.
 #
 # What `<s>` receives does not matter.
 
@@ -323,21 +324,21 @@ check("3.3", my_memory)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** There are three levels of scores: an earlier copy, then `<s>`, then all others. If there is a copy,
-# it wins; if there is none, `<s>` wins over the others. The value only says which of the two it was. `<s>` must score
-# below a copy and above the rest, each time by enough for softmax.
+# it wins; if there is none, `<s>` wins over the others. The value only says which of the two won. `<s>` must score
+# below a copy and above the rest, each time by a wide enough gap.
 
 # %% name="play-3-3"
 from course_utils.play import show_puzzle
 
-show_puzzle("3.3")  # to play with; then copy your numbers into your answer
+show_puzzle("3.3")  # try out numbers here, then copy them into your answer
 
 # %% [markdown]
 # Try your head on three copies of "a". Where does the last one look, and how does it divide its weight? (Trained models
-# use their first token as such a default, too: [chapter 10](10_what_a_long_text_costs.ipynb).)
+# also use their first token as such a default: see [chapter 10](10_what_a_long_text_costs.ipynb).)
 
 # %% name="try-3-3"
 def my_strict_weights(words):
-    """Weights (T, T) of your head, each token seeing only those before it."""
+    """Weights (T, T) of your head; each token sees only those before it."""
     x = torch.eye(5)[[["<s>", "a", "b", "c", "d"].index(word) for word in words]]  # (T, 5)
     W_query, W_key, _ = my_memory()
     hidden = torch.tril(torch.ones(len(words), len(words)), diagonal=-1) == 0
@@ -351,7 +352,7 @@ live.try_head(my_strict_weights, "<s> a b a c b a")
 # %% [markdown]
 # ## The mask in a layer
 #
-# We return from letters to *Your journey starts with one step*, with chapter 2's layer and seed. At first nothing is
+# We return from letters to *Your journey starts with one step*, with chapter 2's layer and seed. At first, nothing is
 # hidden.
 
 # %% name="inputs"
@@ -393,23 +394,23 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# A hatched cell has no weight at all. Row $t$ spreads its 1.00 over $t$ words. Here is the whole layer:
+# A hatched cell has no weight at all. Row $t$ divides a total of 1 among $t$ words. Here is the whole layer:
 
 # %% name="layer-drawing" shows="The drawing of chapter 2, now for a batch of B sequences, with one new box: between the scores and the division, hide the future by minus infinity. No shape changes."
 show_layer("mask")
 
 # %% [markdown]
-# The mask sits between the scores and softmax, and changes no shape. (It may also follow the division.)
+# The mask comes between the scores and softmax and changes no shape. (The division may also come first.)
 #
 # ## A test for leaks
 #
 # How can we test a mask without knowing the right numbers? A mask is a promise about *outputs*: output $t$ must not
-# depend on input $s$ if $s$ comes later. So we change one word a little and see which outputs move. If we nudge "with",
-# the fourth word, which rows should move?
+# depend on input $s$ if $s$ comes after $t$. So we change one word a little and see which outputs move. If we nudge
+# "with", the fourth word, which rows should move?
 
 # %% name="causal-context"
 def causal_context(sequence, diagonal=1):
-    """Context vectors (T, d_out) of a sequence (T, d_in); hidden: this diagonal and above."""
+    """Context vectors (T, d_out) of a sequence (T, d_in); hides this diagonal and all above."""
     queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
     scores = queries @ keys.T / keys.shape[-1]**0.5  # (T, T)
     hidden = torch.triu(torch.ones_like(scores), diagonal=diagonal).bool()
@@ -425,10 +426,11 @@ print(moved)
 print("not at all:", moved == 0)
 
 # %% [markdown]
-# Rows 1 to 3 do not move; "with" itself and the words after it do. The next function does this for every word, with
-# derivatives instead of nudges, and returns a matrix. Row $t$, column $s$ says how strongly input $s$ moves output $t$.
-# Anything below 1e-6 counts as a rounding error. (`jacobian` differentiates every output number by every input number;
-# `amax` keeps the largest for each pair of tokens.) You need only call it: `influences(causal_context, inputs)`.
+# Rows 1 to 3 do not move; those of "with" and the words after it do. The next function tests every word, with
+# derivatives instead of nudges, and returns a matrix in which row $t$, column $s$ says how strongly input $s$ moves
+# output $t$. Anything below 1e-6 counts as a rounding error. (`jacobian` differentiates every output number with
+# respect to every input number; `amax` keeps the largest derivative for each pair of tokens.) You need only call
+# `influences(causal_context, inputs)`.
 
 # %% name="influences"
 rounding = 1e-6  # anything less counts as no influence
@@ -456,26 +458,26 @@ pictures.show_dependencies(
 )
 
 # %% [markdown]
-# 21: exactly the lower triangle. This matrix of yes and no is the **dependency matrix**. It describes one sentence
-# only, so we try more, and also a mask that is off by one.
+# There are 21: exactly the lower triangle. This yes/no matrix is the **dependency matrix**. It describes only one
+# sentence, so we try more, and also a mask that is off by one.
 
 # %% name="many-sentences"
 torch.manual_seed(123)
 sentences = [torch.rand(6, 3) for _ in range(20)]
 for diagonal in [1, 2]:
     tables = [influences(lambda x: causal_context(x, diagonal), sentence) for sentence in sentences]
-    tight = sum(bool((table.triu(1) <= rounding).all()) for table in tables)  # nan is not tight
+    tight = sum(bool((table.triu(1) <= rounding).all()) for table in tables)  # nan is a leak
     print(f"diagonal={diagonal}: leaks in {20 - tight} of 20")
 
 # %% [markdown]
-# With `diagonal=2` every row sums to 1 and nothing fails, yet each word but the last sees the very word it has to
-# predict, in all 20 sentences. A leak that is found is proof. Finding none is not: where softmax saturates, derivatives
-# are too small to show a leak. With the right mask there is nothing to find: a hidden score is overwritten before
-# softmax reads it.
+# With `diagonal=2`, every row sums to 1 and nothing fails, yet all 20 sentences leak: each word but the last may see
+# the word it must predict. Finding a leak is proof; finding none is not: where softmax saturates, derivatives are too
+# small to show a leak. With the right mask, there is nothing to find: a hidden score is overwritten before softmax
+# reads it.
 #
 # ## Zeros after softmax
 #
-# Here is a layer that you did not write. Its author says: "I set the weights on the future to 0, after softmax. So
+# Now consider a layer that you did not write. Its author says: "I set the weights on the future to 0 after softmax, so
 # nothing can leak." We look at its weights first.
 
 # %% [markdown]
@@ -496,8 +498,8 @@ row_sums = masked_after.sum(dim=-1, keepdim=True)  # (6, 1)
 print(row_sums.T)
 
 # %% [markdown]
-# Row 1 sums to 0.1921 and row 2 to 0.3700: these are no longer shares. Dividing each row by its sum, called
-# **renormalising**, repairs that. Is it as good as $-\infty$?
+# Row 1 sums to 0.1921 and row 2 to 0.3700: these are no longer shares. Dividing each row by its sum (**renormalising**)
+# repairs that. Is this as good as $-\infty$?
 
 # %% name="renormalised"
 renormalised = masked_after / row_sums  # (6, 6), every row sums to 1 again
@@ -509,7 +511,7 @@ print("as with -inf before softmax:", torch.allclose(renormalised, causal_weight
 
 # %% name="not-ours"
 def masked_after_context(sequence, divide=False):
-    """Context vectors (T, d_out): softmax, then mask; the division only with divide=True."""
+    """Context vectors (T, d_out): softmax, then mask, then the division if divide=True."""
     queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
     weights = torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1).tril()  # (T, T)
     if divide:
@@ -517,7 +519,7 @@ def masked_after_context(sequence, divide=False):
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# Test it, first without the division. What do you call, and where in the matrix would a leak show?
+# Test this layer, first without the division. What must you call, and where in the matrix would a leak show?
 
 # %% name="your-test"
 # your call:
@@ -535,19 +537,18 @@ answer("Q3.3", "b")
 # %% name="leak-without-division" tags=["answers-Q3.3"]
 print(influences(masked_after_context, inputs))
 divided = influences(lambda x: masked_after_context(x, divide=True), inputs)
-print("divided, it leaks:", not (divided.triu(1) <= rounding).all())
+print("leaks with the division:", not (divided.triu(1) <= rounding).all())
 
 # %% [markdown]
-# It leaks: none of the 15 numbers above the diagonal is 0. In row 1 they are about 0.0005, compared with 0.1008 on the
-# diagonal. That is little. But training may use this path, as it did above with nothing hidden, and when the model
-# writes, the path is gone. The future's weights are 0, but its scores are still in the sum that softmax divided by.
-# With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and
-# renormalising cancels it:
+# It leaks: none of the 15 numbers above the diagonal is 0. In row 1, they are about 0.0005, compared with 0.1008 on the
+# diagonal. That is small, but training may use this path, which is gone when the model writes. The future's weights are
+# 0, but its scores are still in the sum that softmax divided by. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax
+# divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels this sum:
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
-# So the divided layer does not leak, but it is not always safe. Softmax subtracts the largest score of the row, as in
-# exercise 1.2, and that may be a hidden one. Take a row with visible scores 0 and 1 and a hidden score that grows:
+# So the layer with the division does not leak, but it is not always safe. As in exercise 1.2, softmax subtracts the
+# row's largest score, which may be a hidden one. Take a row with visible scores 0 and 1 and a hidden score that grows:
 
 # %% name="large-hidden-score"
 last = torch.tensor([False, False, True])
@@ -559,12 +560,12 @@ for hidden_score in [10.0, 103.0, 200.0]:
           f"  before: {before[:2]}")
 
 # %% [markdown]
-# At 103 the visible weights sum to 7e-45, too little for a 32-bit float to hold precisely: 0.2000 is silently wrong. At
-# 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score, so the first
+# At 103, the visible weights sum to 7e-45, too small for a 32-bit float to hold precisely: 0.2000 is silently wrong. At
+# 200, they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score, so the first
 # weight stays 0.2689.
 #
-# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after it, and zeros renormalised. Which will
-# leak?
+# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after softmax, and the same weights,
+# renormalised. Which will leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
@@ -572,12 +573,12 @@ live.show_masking(attention, inputs, tokens)
 # %% [markdown]
 # What counts is the triangle on the right. With zeros after softmax, a hatched cell on the left has no weight, but its
 # word still has an influence: every output depends on every input. Renormalise, and the triangle is back. Turn the mask
-# off: every row sums to 1, and all 36 cells say yes. So rows that sum to 1 prove nothing.
+# off: every row sums to 1, yet all 36 cells say yes. So rows that sum to 1 prove nothing.
 #
 # ## A row with nothing left
 #
-# Shorter sequences are padded with empty tokens, **padding**, which no token should attend to. At the end of a
-# sequence, the causal mask hides padding from every real token; at the beginning it does not. Suppose "Your" were
+# Shorter sequences in a batch are extended with empty tokens (**padding**), which no token should attend to. At the end
+# of a sequence, the causal mask hides padding from every real token; at the beginning, it does not. Suppose "Your" were
 # padding. We hide its column, once with $-\infty$ and once, as some code does, with $-10^9$. What will be left in row
 # 1?
 
@@ -592,13 +593,13 @@ for filling in [-torch.inf, -1e9]:
         print(f"nan in each row, after {layers}:", rows.isnan().any(dim=1).tolist())
 
 # %% [markdown]
-# In row 1 everything is hidden: its largest score is $-\infty$, and $-\infty - (-\infty)$ is `nan`. The next layer
-# spreads it to every row, since 0 times `nan` is `nan`. With $-10^9$ all six scores are equal, so every weight is
-# 0.1667, and the row attends to everything, including all that was forbidden. A `nan` is easy to notice; this is not. A
-# better mask leaves something to see in every row.
+# In row 1, everything is hidden: its largest score is $-\infty$, and $-\infty - (-\infty)$ is `nan`. The next layer
+# spreads this `nan` to every row, since 0 times `nan` is `nan`. With $-10^9$, all six scores of row 1 are equal, so
+# every weight is 0.1667, and the row attends to everything that should be hidden. A loss that includes its output is
+# silently wrong. A better mask leaves every row something to see.
 #
-# The last exercise makes such a mask, with three tools. `None` in an index inserts a dimension of size 1. Where one
-# size is 1 and the other is not, PyTorch repeats along it (**broadcasting**). And masks combine: `|` is "or", `&` is
+# The last exercise builds such a mask with three tools. `None` in an index inserts a dimension of size 1. PyTorch
+# repeats a dimension of size 1 to match the other tensor (**broadcasting**). And masks combine: `|` is "or", `&` is
 # "and", `~` is "not".
 
 # %% name="combining-masks"
@@ -608,17 +609,17 @@ diagonal = torch.eye(3).bool()  # (3, 3)
 print((diagonal | is_e[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3, 3)
 
 # %% [markdown]
-# In "her" the second token is an "e". Its `True` is in *row* 2, repeated along that row. Two optional steps lead up to
-# the exercise.
+# In "her", the second token is an "e". Its `True` is repeated along *row* 2. Two optional steps lead up to the
+# exercise.
 #
-# **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a (B, T, T) matrix. Which index
-# gives it a shape that fits? Fill in: `is_padding[...]`
+# **Step 3.1.** `is_padding` has the shape (B, T). Padding must be hidden as *keys*, the columns of a (B, T, T) matrix.
+# Which index gives `is_padding` a shape that fits? Fill in: `is_padding[...]`
 
 # %% name="step-3-1"
 answer("S3.1", ":, None, :")
 
 # %% [markdown]
-# **Step 3.2.** Whatever is in `hidden`, every token must stay visible to itself. Fill in, with `torch.eye(T)`: `hidden
+# **Step 3.2.** Whatever is in `hidden`, every token must stay visible to itself. Fill in, using `torch.eye(T)`: `hidden
 # & ...`
 
 # %% name="step-3-2"
@@ -629,7 +630,7 @@ answer("S3.2", "~torch.eye(T).bool()")
 # 3 points · ★★★ · 20 minutes
 #
 # Build the mask for a batch in which some tokens are padding. A token may see neither the future nor padding, with one
-# exception: it sees itself, so that no row is empty. That holds for padding, too: its output is never used, but must
+# exception: it sees itself, so that no row is empty. That holds for padding, too: its outputs are never used, but must
 # not be `nan`. `True` means hidden.
 
 # %% name="exercise-3-4"
@@ -649,12 +650,12 @@ assert check("3.4", my_mask).status == "right"
 check("3.4", my_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Padding hides *columns*, the keys, so the new dimension goes in the middle; `is_padding[:, :, None]`
-# would hide rows. The diagonal comes last because it is an exception to both rules. The output of a padding token is
-# meaningless but finite, and no other token sees it.
+# **Why it works.** Padding is hidden as *columns*, the keys, so the new dimension goes in the middle; `is_padding[:, :,
+# None]` would hide rows. The diagonal comes last because it is an exception to both rules. The output of a padding
+# token is meaningless but finite, and no other token sees it.
 
 # %% [markdown]
-# Suppose "Your" is padding and your mask hides it. Which outputs depend on it?
+# Suppose "Your" is padding, hidden by your mask. Which outputs depend on it?
 
 # %% name="try-layer"
 def my_padded_layer(x):
@@ -670,19 +671,19 @@ def my_padded_layer(x):
 live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens)
 
 # %% [markdown]
-# Only its own: below row 1, the first column is empty.
+# With a correct mask, only its own output does: below row 1, the first column is empty.
 
 # %% [markdown]
 # ## What you can do now
 #
-# Answer two last questions without looking back.
+# Answer two final questions without looking back.
 
 # %% [markdown]
-# **Question 3.4.** Six queries and six keys have 64 random numbers each, of variance 1. Most rows give over 90 % of the
-# weight to one token. Why?
+# **Question 3.4.** Six queries and six keys have 64 random numbers of variance 1 each. Most rows of weights give over
+# 90% to one token. Why?
 #
 # * **a** Softmax always picks one winner.
-# * **b** Nobody divided: a score adds up 64 products, so scores lie far apart.
+# * **b** The scores were not divided: each adds up 64 products, so they lie far apart.
 # * **c** Random keys point in nearly the same direction.
 
 # %% name="question-3-4"
@@ -707,7 +708,7 @@ answer("Q3.5", "b")
 progress(3)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # | way | rows sum to 1 | future | large hidden score |
 # | --- | --- | --- | --- |
@@ -715,7 +716,7 @@ progress(3)
 # | the same, renormalised | yes | hidden, up to rounding errors | `nan`, or silently wrong |
 # | $-\infty$ before softmax | yes | hidden, exactly | no effect |
 #
-# A sequence of $T$ tokens is $T$ training examples at once, and the **causal mask** hides their answers. With this
+# A sequence of $T$ tokens gives $T$ training examples at once, and the **causal mask** hides their answers. With this
 # mask, a head can average or count; with a default token and a hidden diagonal, it can look for what came before.
 #
 # **Next.** [Chapter 4](04_dropout_and_the_causal_class.ipynb) builds the mask into a class and adds dropout. All

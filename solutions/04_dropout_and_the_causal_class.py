@@ -11,12 +11,12 @@
 #
 # * write causal attention for batches as one class, and say where its mask must be stored;
 # * say what dropout is good for, and what it does to attention weights in training and afterwards;
-# * build heads whose answer survives dropout.
+# * build heads whose answers survive dropout.
 #
-# **Time.** About 85 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
+# **Time.** About 85 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask and
 # `nn.Module`.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helpers, or installs them.
+# Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helpers or installs them.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -68,17 +68,18 @@ review()
 # %% [markdown]
 # ## The causal class
 #
-# You have all the parts of causal attention: three matrices, scores, a mask, softmax, a weighted sum. A model needs
-# them as one layer that reads many sentences at once, can be saved, and can move to a GPU.
+# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model needs
+# them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. Later, we drop half of a
+# head's weights at random in training, and it does better on new data. Why?
 #
-# You know most of its lines from chapters 2 and 3. The new ones store the mask, cut it to the length of the sentence,
-# and check, create and apply dropout. Which lines are they?
+# You know most lines of the class below from chapters 2 and 3. The new ones store the mask, cut it to the length of the
+# sentence, and check, create and apply dropout.
 
 # %% name="causal-attention"
 class CausalAttention(nn.Module):
     """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
 
-    T may be up to context_length. dropout: the chance to drop a weight in training, below 1.
+    T may be up to context_length. dropout: the chance of dropping a weight in training, below 1.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -106,8 +107,8 @@ class CausalAttention(nn.Module):
         return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
 
 # %% [markdown]
-# The class makes its mask once, for `context_length` tokens; for a shorter sentence it uses the mask's upper left
-# corner. Dropout comes later, and is off for now. Our batch holds the same six words twice. "Your" comes first, so it
+# The class makes its mask once, for `context_length` tokens; for a shorter sentence, it uses the mask's upper left
+# corner. Dropout comes later and is off for now. Our batch holds the same six words twice. "Your" comes first, so it
 # sees only itself. What must its context vector be?
 
 # %% name="inputs"
@@ -131,13 +132,13 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# Row 1 is −0.4519 and 0.2216. It should be the value of "Your". The shapes fit, and both sentences get the same
+# Row 1 is −0.4519 and 0.2216. This should be the value of "Your". The shapes fit, and both sentences get the same
 # numbers. What could still be wrong? The class might mix the sentences of a batch, ignore the order of words, fail on
-# shorter sentences, or leak. We test each.
+# shorter sentences, or leak. We test for each.
 
 # %% name="neighbours"
 print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
-mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): the second is backwards
+mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): the second is reversed
 print("our sentence is unchanged:", torch.allclose(causal(mixed)[0], context[0], atol=1e-6))
 turned_back = causal(mixed)[1].flip(0)  # "Your" first again
 print("order matters:", not torch.allclose(turned_back, context[0], atol=1e-6))
@@ -148,14 +149,15 @@ swapped = causal(inputs[[1, 0, 2]])  # "journey Your starts"
 print("starts, two words swapped:", torch.allclose(swapped[2], context[0, 2], atol=1e-6))
 
 # %% [markdown]
-# All tests pass. Order matters now, because the mask decides by position which words a word sees. Among the words it
-# sees, order still plays no part.
+# All tests pass. Order matters now, because the mask decides by position which words a word sees. Among those words,
+# order still plays no part.
 #
 # ## Where does the mask live?
 #
-# The mask is not learned, so it is not a parameter. Then why not an ordinary attribute, `self.mask = ...`? Our class
-# makes it a **buffer**, with `register_buffer`. We compare all three in a small module. `.to(...)` moves a module to a
-# GPU or to another number type, and `state_dict()` returns what is saved. Which of the three does each call affect?
+# The mask is not learned, so it is not a parameter. Then why is it not an ordinary attribute, `self.mask = ...`? Our
+# class makes it a **buffer**, with `register_buffer`. We compare all three in a small module. `.to(...)` moves a module
+# to a GPU or converts it to another number type, and `state_dict()` returns what is saved. Which of the three does each
+# call involve?
 
 # %% [markdown]
 # **Question 4.1.** A module is converted with `.to(torch.float64)` and then trained. What happens to a `float32`
@@ -189,24 +191,24 @@ print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtyp
 # Only the parameter is trained. The parameter and the buffer are saved, and both became `float64`. The plain attribute
 # is in neither list, and `.to()` does not touch it: when the module moves to a GPU, this tensor stays on the CPU, where
 # scores on the GPU cannot use it. So the mask is a buffer. It stays `bool`, because `.to(torch.float64)` converts only
-# floating-point tensors. (As the class can rebuild it, it need not be saved: `persistent=False`.)
+# floating-point tensors. (Since the class can rebuild the mask, `persistent=False` could exclude it from saving.)
 #
-# One step of the class is left: dropout.
+# One step of the class remains: dropout.
 
 # %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
 show_layer("dropout")
 
 # %% [markdown]
-# The new box comes just before the weights mix the values. It throws weights away, at random.
+# The new box comes just before the weights mix the values. It drops weights at random.
 #
 # ## Why drop anything?
 #
-# An example: eight thermometers hang in one room. Each shows the true temperature plus an error. The errors are
+# Suppose that eight thermometers hang in one room. Each shows the true temperature plus an error. The errors are
 # independent and equally large on average.
 
 # %% name="thermometers"
 def room(seed):
-    """The true temperature on 1006 days, (1006,), and what eight thermometers show, (1006, 8)."""
+    """The true temperature on 6 + 1000 days (1006,) and what eight thermometers show (1006, 8)."""
     generator = torch.Generator().manual_seed(seed)
     true, *errors = 2 * torch.rand(9, 1006, dtype=torch.float64, generator=generator) - 1
     return 2 * true, 2 * true[:, None] + torch.stack(errors, dim=-1)
@@ -217,10 +219,10 @@ print(true[0])
 print(readings[0])
 
 # %% [markdown]
-# A head mixes the eight readings. Equal weights are best, one eighth each, because more weight on one reading would
-# mean more of its error. We start with them and train the scores on only six days, 200 times over. Will the weights
-# stay equal? (You need only the first two lines of the loop. With $p = 0$ nothing is dropped; the division is explained
-# below. Each step averages 20 draws: one alone is too noisy.)
+# One row of weights mixes the eight readings. Equal weights are best, one eighth each, because more weight on one
+# reading would mean more of its error. We start with these and train the scores on only six days, for 200 steps. Will
+# the weights stay equal? (In the loop, you need only the lines for `weights` and `mixed`. With $p = 0$, `kept` is
+# `True` everywhere.)
 
 # %% name="trained-weights"
 def keep_mask(shape, p, seed):
@@ -257,12 +259,13 @@ for name, weights in [("equal", equal), ("trained", trained)]:
     print(f"        error: {seen:.3f} on six days, {new:.3f} on new ones")
 
 # %% [markdown]
-# Training gave up the best weights. Three thermometers now have most of the weight: in this mixture the errors of the
-# six days nearly cancel: the error is down from 0.045 to 0.005. New days have other errors, and there it is up from
-# 0.042 to 0.061. The head **overfits**.
+# Training abandoned the best weights. Three thermometers now have most of the weight, because their errors on the six
+# days nearly cancel out: the error of the mixture falls from 0.045 to 0.005. New days have other errors, and the
+# mixture's error rises from 0.042 to 0.061. The head **overfits**.
 #
-# Now a strange rule, **dropout**: at each step, every weight is set to 0 with a chance of one half. Which of the two
-# errors will rise, and which will fall?
+# Next comes a strange rule, **dropout**: at each step, every weight is set to 0 with probability one half. (We
+# average 20 draws per step, since one is too noisy; the division is explained below.) Which of the two errors will
+# rise, and which will fall?
 
 # %% name="six-days-dropout"
 dropped = trained_weights(torch.zeros(8), true, readings, p=0.5)
@@ -271,13 +274,14 @@ print("dropout", [round(weight, 2) for weight in dropped.tolist()])
 print(f"        error: {seen:.3f} on six days, {new:.3f} on new ones")
 
 # %% [markdown]
-# On the six days the error rises from 0.005 to 0.042; on new days it falls from 0.061 to 0.044. A head cannot rely on
-# weights that may be gone at the next step, so it spreads them. But untrained, the error was 0.042: dropout only kept
-# training from giving up the equal weights. What if training starts from unequal ones? Try ten rooms.
+# On the six days, the error rises from 0.005 to 0.042; on new days, it falls from 0.061 to 0.044. A head cannot rely
+# on weights that may be gone at the next step, so it spreads its weight. But before training, the error on new days
+# was even smaller, 0.042: dropout only kept training from abandoning the equal weights. What if training starts from
+# unequal weights? We try ten rooms.
 
 # %% name="ten-rooms"
 starts = 3 * torch.rand(10, 8, generator=torch.Generator().manual_seed(123))  # scores
-better = improved = 0
+better = improved = improved_without = 0
 for seed, start in enumerate(starts):
     true, readings = room(seed)
     _, untrained = errors(torch.softmax(start, dim=-1).double(), true, readings)
@@ -285,18 +289,19 @@ for seed, start in enumerate(starts):
     _, with_dropout = errors(trained_weights(start, true, readings, p=0.5), true, readings)
     better += with_dropout < without
     improved += with_dropout < untrained
+    improved_without += without < untrained
 print(f"smaller error on new days with dropout: {better} of 10 rooms")
-print(f"and smaller than before training:       {improved} of 10 rooms")
+print(f"and than before training: {improved} with dropout, {improved_without} without")
 
 # %% [markdown]
-# With dropout, training improved the weights in every room. Dropout helps most where a model reads little data many
-# times. GPT-2 drops one attention weight in ten in training, Llama none. But here eight tokens each knew the answer
-# roughly. What if only one knows it? First, the details.
+# With dropout, training improved the weights in every room; without it, in only two. (During training, GPT-2 drops one
+# attention weight in ten; Llama drops none.) Here, each of eight tokens roughly knew the answer. Later we ask: what if
+# only one knows it?
 #
 # ## What happens to a row
 #
 # The **rate** $p$ is the chance that a weight is dropped. `keep_mask` draws a random number between 0 and 1 for each
-# entry, and keeps the entry if that number lies below $1-p$.
+# entry and keeps the entry if that number is below $1-p$.
 
 # %% [markdown]
 # **Question 4.2.** Dropout with $p = 0.5$ is applied to 36 entries. How many does it keep?
@@ -309,12 +314,12 @@ print(f"and smaller than before training:       {improved} of 10 rooms")
 answer("Q4.2", "c")
 
 # %% name="dropout-ones" tags=["answers-Q4.2"]
-p = 0.5  # the chance to drop
-kept = keep_mask((6, 6), p, seed=123)  # (6, 6), True: stays
+p = 0.5  # the chance of dropping an entry
+kept = keep_mask((6, 6), p, seed=123)  # (6, 6), True where an entry stays
 print(torch.ones(6, 6) * kept / (1 - p))
 
 # %% [markdown]
-# Each entry is drawn independently, and here 21 of 36 were kept. They became 2, because dropout also divides what it
+# Each entry is drawn independently, and here 21 of 36 were kept. Each became 2, because dropout also divides what it
 # keeps by $1-p$; we ask why in a moment. Next, we apply the same draws to the causal weights of chapter 3.
 
 # %% name="causal-weights"
@@ -330,9 +335,9 @@ print(weights)
 # %% [markdown]
 # **Question 4.3.** Every weight that dropout keeps at $p = 0.5$ is doubled. What does a single row then sum to?
 #
-# * **a** To 1, as before.
-# * **b** To some number from 0 to 2.
-# * **c** To 1 or very nearly: half of it goes, and the rest is doubled.
+# * **a** 1, as before.
+# * **b** Some number from 0 to 2.
+# * **c** 1 or very nearly: half of the weight is dropped, and the rest is doubled.
 
 # %% name="question-4-3"
 answer("Q4.3", "b")
@@ -342,8 +347,8 @@ dropped = weights * kept / (1 - p)  # (T, T)
 print(dropped)
 
 # %% [markdown]
-# Row 3 keeps all three of its weights, doubled, and sums to 2. Row 2 is all zeros: "journey" lost both of its weights,
-# and in this step it receives nothing.
+# Row 3 keeps all three of its weights, doubled, and sums to 2. Row 2 is all zeros: "journey" has lost both of its
+# weights and receives nothing in this step.
 #
 # A different seed drops different weights. At a rate of 0.5, which row can only sum to 0 or 2? Try some seeds.
 
@@ -351,13 +356,13 @@ print(dropped)
 live.show_dropout(weights, tokens, masked=future)
 
 # %% [markdown]
-# The row sums change with the seed. "Your" has a single weight, so its row sums to 0 or 2.
+# Row sums change with the seed. "Your" has a single weight, so its row sums to 0 or 2.
 #
 # ## Why divide by 1 − p?
 #
-# After training nothing is dropped, and the rest of the model must meet weights of the same average as in training. At
-# $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which is it? At a rate of 0.2 they differ: 5
-# and 1.25.
+# After training, nothing is dropped, and the rest of the model must receive weights with the same average as in
+# training. At $p = 0.5$, we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which is right? At a rate of
+# 0.2, they differ: 5 and 1.25.
 
 # %% name="factors"
 stays = keep_mask((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000 times
@@ -367,10 +372,10 @@ for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2)
     print(f"factor {name:11} = {factor:.2f}  average {average:.1f}  within 0.01 of 1: {near}")
 
 # %% [markdown]
-# Only $1/(1-p)$ brings the average back to 1: the weight is kept with probability $1-p$.
+# Only $1/(1-p)$ brings the average back to 1, because the weight is kept with probability $1-p$.
 #
-# But individual rows no longer sum to 1. Should we repair them by dividing each by its sum? Try it on an uneven row,
-# averaged over many draws. (Empty rows are left out.)
+# But individual rows no longer sum to 1. Should we repair them by dividing each by its sum? We try this on an uneven
+# row, averaged over many draws.
 
 # %% name="renormalised"
 uneven = torch.tensor([0.9, 0.05, 0.05])
@@ -381,10 +386,10 @@ forced = draws / draws.sum(dim=-1, keepdim=True)
 print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# Left alone, the weights are right on average. In repaired rows the large one falls to 0.54 and the small ones rise to
+# Left alone, the weights are right on average. In repaired rows, the large one falls to 0.54 and the small ones rise to
 # 0.23. So dropout leaves rows as they are.
 #
-# What if we dropped *scores*, before softmax? Then every row would sum to 1 by itself.
+# What if we dropped *scores* before softmax? Then every row would sum to 1 by itself.
 
 # %% [markdown]
 # **Question 4.4.** Both scores of "journey" are dropped, so they are 0. What weights does softmax turn them into?
@@ -397,14 +402,15 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 answer("Q4.4", "a")
 
 # %% [markdown]
-# A score of 0 does not give a weight of 0: "journey" would still receive both words. (A score of $-\infty$ would, but
-# that gives the repaired rows from above, and `nan` where all scores are dropped.) Dropout belongs after softmax.
+# A score of 0 does not give a weight of 0: "journey" would still receive the values of both words. (A score of
+# $-\infty$ would give 0, but would also repair rows as above, and leave `nan` where all scores are dropped.) Dropout
+# belongs after softmax.
 #
-# ## In training, and afterwards
+# ## In training and afterwards
 #
 # A finished model should not miss words by chance. So every PyTorch module has a switch called `training`: it is on at
 # first, `.eval()` turns it off, and `.train()` turns it on again. We give our class dropout and call it twice with the
-# switch on, twice with it off. Which calls will agree?
+# switch on and twice with it off. Which calls will agree?
 
 # %% name="class-train-eval"
 torch.manual_seed(123)
@@ -422,22 +428,22 @@ F = nn.functional
 print("F.dropout, two calls agree:   ", torch.equal(F.dropout(batch), F.dropout(batch)))
 
 # %% [markdown]
-# In training, dropout draws anew for each call and each sentence. After `.eval()` two calls agree, and they agree with
-# `causal`, whose matrices come from the same seed. `no_grad` stops the bookkeeping for derivatives, not dropout.
+# In training, dropout draws anew for each call and each sentence. After `.eval()`, two calls agree with each other and
+# with `causal`, whose matrices come from the same seed. `no_grad` stops the bookkeeping for derivatives, not dropout.
 #
-# The function `F.dropout` does not see the switch. It drops numbers unless you pass `training=False`.
+# The function `F.dropout` cannot see the switch. It drops numbers unless you pass `training=False`.
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout as a layer
 # 2 points · ★★☆ · 10 minutes
 #
-# Write dropout as a layer, for a tensor of any shape. In training it drops each number independently with chance p,
-# which is below 1, and draws anew in each call. After `.eval()` it returns `x` unchanged; inside the layer, the switch
-# is `self.training`. Use `torch.rand` without a seed, and not `nn.Dropout`.
+# Write dropout as a layer, for a tensor of any shape. In training, it drops each number independently with probability
+# p, which is below 1, and draws anew in each call. After `.eval()`, it returns `x` unchanged; the switch is
+# `self.training`. Use `torch.rand` without a seed, not `nn.Dropout`.
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
-    """In training: each number is 0 with chance p, or divided by 1 - p. Otherwise: x itself."""
+    """Dropout: in training, zeroes each number with probability p and divides the rest by 1 - p."""
 
     def __init__(self, p):
         super().__init__()
@@ -460,17 +466,17 @@ assert check("4.1", MyDropout).status == "right"
 check("4.1", MyDropout)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A number drawn evenly between 0 and 1 lies below $1-p$ with probability $1-p$. With a fixed seed,
-# the layer would drop the same entries at every step, and the model would never use them. `.train()` and `.eval()` only
-# set `self.training`; `forward` has to check it. `device=x.device` makes the layer work on a GPU, too.
+# **Why it works.** A number drawn uniformly between 0 and 1 is below $1-p$ with probability $1-p$. With a fixed seed,
+# the same entries would be dropped at every step, and the model would never use them. `.train()` and `.eval()` only set
+# `self.training`; `forward` has to check it. `device=x.device` makes the layer work on a GPU, too.
 
 # %% [markdown]
 # ## What dropout does to a head with a job
 #
-# Each thermometer knew the answer roughly. In exercise 3.3 a single token knows it: to tell whether a letter has
-# occurred before, the head gives nearly all its weight to an earlier copy (and receives a 1) or to `<s>` (a 0). The next
-# cell contains one solution. More than one half counts as "yes". Drop each weight with a chance of one half. How often
-# will the second "a" say yes?
+# Each thermometer roughly knew the answer. In exercise 3.3, a single token knows it: to tell whether a letter has
+# occurred before, the head gives nearly all its weight to an earlier copy (and receives a 1) or to `<s>` (and receives
+# a 0). The next cell contains one solution. More than one half counts as "yes", and each weight is dropped with
+# probability one half. How often will the second "a" say yes?
 
 # %% name="one-head"
 W_query = 30.0 * torch.eye(5)  # rows: <s>, a, b, c, d; each letter asks for itself
@@ -489,22 +495,22 @@ for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(d
     print(f"{letter:4} says yes in {yes:.2f} of the draws")
 
 # %% [markdown]
-# The second "a" and the second "b" should always say yes, and do so in about half of the draws: one dropped weight, and
-# nothing is left. A larger value cannot help. Could more heads?
+# The second "a" and the second "b" should always say yes, but do so in only about half of the draws: if the copy's
+# weight is dropped, nothing is left. For one head, a larger value cannot help. Could more heads help?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
 # 3 points · ★★☆ · 10 minutes
 #
 # Write a stack of heads, as many as you need, whose *sum* says whether a letter has occurred before: above 0.5 if it
-# has, and below 0.5 if it has not. Tokens, sequences and mask are those of exercise 3.3: no letter sees itself.
+# has, and below 0.5 if it has not. The tokens, sequences and mask are those of exercise 3.3: no letter sees itself.
 #
 # * Without dropout, the sum must always be right.
-# * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases on average, both for
-#   letters that have occurred and for letters that have not.
+# * With half of all weights dropped (and the others doubled), it must be right in at least 95 of 100 cases on average,
+#   both for letters that have occurred and for letters that have not.
 #
-# Begin with the matrices above; `W_query.repeat(3, 1, 1)` stacks three copies of one. If only one head keeps its weight
-# on the copy, how large must its value be? (With smaller queries, weights on other letters would add up, too.)
+# Begin with the matrices above; `W_query.repeat(H, 1, 1)` stacks H copies. If only one head keeps its weight on the
+# copy, how large must its value be? (With smaller queries, the weights on other letters would also add up.)
 
 # %% name="exercise-4-2"
 def my_heads():
@@ -523,22 +529,22 @@ assert check("4.2", my_heads).status == "right"
 check("4.2", my_heads)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Each head loses the copy with probability one half, and all eight do with probability 1 in 256. One
-# head that keeps it is enough, if its value alone lifts the sum above one half; with values of one eighth, it takes at
-# least three. The queries are large because of letters that are new: eight heads that each gave a tenth of their weight
-# to other letters would together say yes.
+# **Why it works.** Each head loses the copy with probability one half, and all eight lose it with probability 1 in 256.
+# One head that keeps the copy is enough if its value alone lifts the sum above one half; with values of one eighth, it
+# takes at least three. The queries are large because of new letters: eight heads, each giving a tenth of its weight to
+# other letters, would together say yes.
 
 # %% name="play-4-2"
 from course_utils.play import show_puzzle
 
-show_puzzle("4.2")  # to play with; then copy your numbers into your answer
+show_puzzle("4.2")  # try out numbers here, then copy them into your answer
 
 # %% [markdown]
 # ### Exercise 4.3 · How often is a row empty?
 # 1 point · ★☆☆ · 5 minutes
 #
-# Dropout can empty whole rows. At $p = 0.5$ "Your" receives nothing in half of all draws, and "journey" less often.
-# Write the chance that a row of causal weights is left empty, for each of the T rows.
+# Dropout can empty whole rows. At $p = 0.5$, "Your" receives nothing in half of all draws, and "journey" less often.
+# For each of the T rows of causal weights, write the chance that it is left empty.
 
 # %% name="exercise-4-3"
 def my_chances(p, T):
@@ -554,8 +560,8 @@ assert check("4.3", my_chances).status == "right"
 check("4.3", my_chances)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Row $t$ has $t$ weights, each dropped independently. At a rate of one half "Your" receives nothing
-# in every second step on average, and "step", with six weights, in one of 64. The early words suffer most.
+# **Why it works.** Row $t$ has $t$ weights, each dropped independently. At a rate of one half, "Your" receives nothing
+# in half of the steps on average, and "step", with six weights, in one of 64.
 
 # %% [markdown]
 # ## A class of your own
@@ -579,10 +585,10 @@ answer("S4.1", "c e b a d")
 # ### Exercise 4.4 · One matrix instead of three
 # 4 points · ★★★ · 20 minutes
 #
-# Many models compute queries, keys and values with a single linear layer, three times as wide, and `chunk` cuts its
-# result into three. Write such a causal class. The layer is called `W_qkv` and has no bias, dropout is applied to the
-# weights, and the mask is a buffer. The class must take sequences shorter than `context_length`, and one sequence
-# without a batch.
+# Many models compute queries, keys and values with a single linear layer that is three times as wide; `chunk` cuts its
+# result into three. Write such a causal class. Name the layer `W_qkv`, omit its bias, apply dropout to the weights, and
+# make the mask a buffer. The class must accept sequences shorter than `context_length` and a single sequence without a
+# batch.
 
 # %% name="exercise-4-4"
 class MyCausalAttention(nn.Module):
@@ -617,13 +623,14 @@ assert check("4.4", MyCausalAttention).status == "right"
 check("4.4", MyCausalAttention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A linear layer computes each of its outputs on its own, so three layers of `d_out` outputs are one
-# layer of `3 * d_out`, and `chunk` cuts them apart again. The scale is the root of `keys.shape[-1]`, after the cut;
-# before it, the width would be three times as large.
+# **Why it works.** A linear layer computes its outputs independently, so three layers of `d_out` outputs are one layer
+# of `3 * d_out`, whose result `chunk` cuts apart. The divisor is the square root of `keys.shape[-1]`, after the cut;
+# before the cut, the width would be three times as large.
 
 # %% [markdown]
-# Here is your class at work (or ours, while 4.4 is empty): which output depends on which input? Turn dropout up and
-# step through the seeds. Sometimes a whole row becomes empty, but never a single cell. Why? Think of Question 3.3.
+# Here is your class at work (or ours, while 4.4 is empty): which output depends on which input? Increase the dropout
+# rate and step through the seeds. Sometimes a whole row becomes empty, but never a single cell. Why? Think of Question
+# 3.3.
 
 # %% name="try-layer-live"
 def layer_to_try(length, dropout):
@@ -635,26 +642,26 @@ def layer_to_try(length, dropout):
 live.try_layer(layer_to_try, inputs, tokens)
 
 # %% [markdown]
-# If all weights of a row are dropped, its output is 0, whatever the input. If one is left, all cells of the row stay:
-# softmax divided that weight by a sum over *all* visible scores, so it depends even on words whose own weights were
+# If all weights of a row are dropped, its output is 0, whatever the input. If at least one is left, all cells of the
+# row stay: softmax computed that weight from *all* visible scores, so it depends even on words whose own weights were
 # dropped.
 #
 # ## What you can do now
 #
-# Answer three last questions without looking back. The second shows code with a bug; the third goes back to chapter 3.
+# Answer three final questions without looking back. The third goes back to chapter 3.
 
 # %% [markdown]
 # **Question 4.5.** A head puts all its weight on one token. With $p = 0.5$ in training, what does it receive?
 #
 # * **a** Half of the value, always.
-# * **b** Nothing in half of the steps, twice the value in the others.
+# * **b** Nothing in half of the steps and twice the value in the others.
 # * **c** The value, since dropout keeps the average.
 
 # %% name="question-4-5"
 answer("Q4.5", "b")
 
 # %% [markdown]
-# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()` each call returns a different result.
+# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()`, each call returns a different result.
 # Which line is wrong?
 #
 # * **a** `queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)`
@@ -670,7 +677,7 @@ answer("Q4.6", "c")
 # first output moves when a later word changes. Which explanation is true?
 #
 # * **a** The weights were only nearly 0.
-# * **b** Softmax divided the first weight by a sum that contains the later scores.
+# * **b** The sum that softmax divided by depends on the later scores.
 # * **c** A mask after softmax comes too late to set weights to 0.
 
 # %% name="question-4-7"
@@ -683,7 +690,7 @@ answer("Q4.7", "b")
 progress(4)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # The causal mask is a **buffer**: saved and moved with the module, and never trained.
 #
@@ -693,8 +700,8 @@ progress(4)
 # | the sum of a row | between 0 and $1/(1-p)$, on average 1 | 1 |
 # | two calls | drop different weights | agree |
 #
-# Dropout spreads weights and so reduces **overfitting**. It comes **after** softmax, and rows are not repaired. At
-# $p = 0.5$, a head that looks one thing up finds it half of the time; other heads with the same job make up for it.
+# Dropout spreads weights and so reduces **overfitting**. It comes **after** softmax, and rows are not repaired. At $p =
+# 0.5$, a head that looks one thing up finds it half of the time; other heads with the same job compensate.
 #
-# **Next.** This class has one set of weights per query. [Chapter 5](05_multi_head_attention.ipynb) runs several side by
-# side. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** This class has one set of weights per query. [Chapter 5](05_multi_head_attention.ipynb) runs several sets
+# side by side. All chapters: [the course's contents](../README.md#chapters).

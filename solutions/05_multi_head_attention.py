@@ -11,7 +11,7 @@
 #
 # * build a head that looks one token back, and train one that learns to do so by itself;
 # * say what two heads can report that one head cannot;
-# * write a layer like GPT-2's: one matrix for all heads, split and merged.
+# * write a layer like GPT-2's, with one matrix for all heads.
 #
 # **Time.** About 90 minutes, exercises included. **You need** chapters 2 to 4: queries, keys, values, the causal mask,
 # the causal class.
@@ -56,7 +56,8 @@ answer("M5.1", "no")
 answer("M5.2", "21")
 
 # %% [markdown]
-# **From memory 5.3.** In training, dropout at the rate 0.5 keeps a weight. By what number does it multiply that weight?
+# **From memory 5.3.** In training, dropout at a rate of 0.5 keeps a weight. By what number does it multiply that
+# weight?
 
 # %% name="memory-5-3"
 answer("M5.3", "2")
@@ -65,11 +66,11 @@ answer("M5.3", "2")
 review()
 
 # %% [markdown]
-# ## A head that knows where it is
+# ## Tokens that know where they are
 #
-# All heads so far asked *what* a token is. None could ask *where* it stands: which letter comes just before me? So we
-# give each token its position. Here a token's vector has four numbers for the letter, then eight for the position, each
-# part with a single 1. (GPT-2 adds a vector for the position instead.)
+# So far, every head has asked *what* a token is. None could ask *where* it stands, or what comes just before it. So
+# we give each token its position. Here a token's vector has four numbers for the letter, then eight for the position,
+# each part with a single 1. (GPT-2 adds a position vector instead.)
 
 # %% name="positions"
 def placed(words):
@@ -88,10 +89,10 @@ print(placed("ba"))
 # ### Exercise 5.1 · One token back
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices for a causal head that reads up to eight letters. Every token but the first should give at least
-# nine tenths of its weight to the token before it, whatever the letters are, and receive that token's letter: four
-# numbers, with a 1 for the letter. What the first token receives does not matter. Choose any width $d_k$; scores are
-# divided by $\sqrt{d_k}$. (Slices save typing.)
+# Write three matrices for a causal head that reads up to eight letters. Every token but the first should give at
+# least nine tenths of its weight to the token before it, whatever the letters are, and receive that token's letter:
+# four numbers, with a 1 in the letter's place. What the first token receives does not matter. Choose any width $d_k$;
+# scores are divided by $\sqrt{d_k}$.
 
 # %% name="exercise-5-1"
 def my_look_back():
@@ -112,14 +113,14 @@ assert check("5.1", my_look_back).status == "right"
 check("5.1", my_look_back)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Key $t$ points along axis $t$, query $t$ along axis $t-1$, so each query matches the key one
-# position before it. The rows of the letters are zero in both: letters do not affect where the head looks. They alone
-# are passed on.
+# **Why it works.** Key $t$ points along axis $t$ and query $t$ along axis $t-1$, so each query but the first matches
+# the key one position before it. Letters have zero rows in `W_query` and `W_key`, so they do not affect where the head
+# looks. Only they are passed on.
 
 # %% name="play-5-1"
 from course_utils.play import show_puzzle
 
-show_puzzle("5.1")  # to play with; then copy your numbers into your answer
+show_puzzle("5.1")  # try out numbers here, then copy them into your answer
 
 # %% name="try-5-1"
 def my_weights_back(words):
@@ -134,11 +135,11 @@ def my_weights_back(words):
 live.try_head(my_weights_back, "c a d a b")
 
 # %% [markdown]
-# ## A head that learned it
+# ## A head that learns
 #
-# Can a head *learn* this job? We show it random letters and ask only for the result: the letter of the token before.
+# Can a head *learn* this job? We show it random letters and ask only for the result: the letter one token back.
 #
-# In the second cell you need only the line that computes the loss. It compares the result at position $t$ with the
+# In the second cell only the line that computes the loss matters. It compares the result at position $t$ with the
 # letter at $t-1$. (Adam chooses a step size for each parameter.) Guess first: will training find your matrices?
 
 # %% name="learned-head"
@@ -158,7 +159,7 @@ for step in range(101):
     scores = (x @ W_query) @ (x @ W_key).transpose(-2, -1) / 8**0.5
     weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)  # (64, 8, 8)
     result = weights @ (x @ W_value)  # (64, 8, 4)
-    loss = (result[:, 1:] - x[:, :-1, :4]).square().mean()  # at t, wanted: the letter at t - 1
+    loss = (result[:, 1:] - x[:, :-1, :4]).square().mean()  # the target at t: the letter at t - 1
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -173,11 +174,11 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The stripe below the diagonal means looking back. Nobody asked for it, only for the letter. (At step 0, 0.24 is about
-# what even weights give: 1/2 to 1/8.) And are these your matrices?
+# The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step 0,
+# the weight one token back is 0.24; even weights give 0.25 on average.) Are these your matrices?
 
 # %% name="learned-matrices"
-print(W_query[5].detach().round(decimals=1))  # of position 1: yours?
+print(W_query[5].detach().round(decimals=1))  # the row of position 1: yours?
 together = (W_query @ W_key.T)[4:, 4:].detach()  # (8, 8): positions against positions
 best = [int(row[:t + 1].argmax()) for t, row in enumerate(together)]  # of the visible keys
 print("best key for positions 1 to 7:", best[1:])
@@ -190,14 +191,14 @@ print(f"right letters in new sequences: {right.double().mean():.4f}")
 
 # %% [markdown]
 # No: the row has no pattern. But a score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$
-# counts. In it, the best visible key of each position is the one before. In new sequences, too, every letter is right.
-# To understand a head, look at what it does, not at its matrices.
+# matters. In it, the best visible key for each position but the first is the one before. In new sequences, too, every
+# letter is right. To understand a head, look at what it does, not at one of its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights
 #
-# Chapter 1 began with *The cat chased the mouse because it was hungry*. Now let "it" find out two things: who chases,
-# and who is chased. We write the sentence for every pair of four animals, twelve in all.
+# Chapter 1 began with *The cat chased the mouse because it was hungry*. Now let "it" find out who chases and who is
+# chased. We write the sentence for every ordered pair of four animals: twelve sentences.
 
 # %% name="sentences"
 animals = ["cat", "fox", "mouse", "hen"]
@@ -216,7 +217,7 @@ x = torch.stack([vectors(sentence) for sentence in sentences])  # (12, 9, 19)
 print(x.shape)
 
 # %% [markdown]
-# The animals are at positions 1 and 4. Suppose that "it" gives half of its weight to each. Then the cat and the mouse
+# The animals are at positions 1 and 4. Suppose that "it" gives half of its weight to each. Now the cat and the mouse
 # change places. Does "it" notice?
 
 # %% name="two-heads-tell"
@@ -225,17 +226,17 @@ even = torch.zeros(9).double()  # the weights of "it"
 even[1] = even[4] = 0.5
 print("one head, both positions, same mixture:",
       torch.equal(even @ cat_mouse, even @ mouse_cat))
-print("two heads, a position each, same result:",
+print("two heads, one position each, same result:",
       torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])))
 
 # %% [markdown]
 # No, the mixture is the same: "it" receives a cat and a mouse, but not who chased whom. Each vector contains its
-# position, but a linear value only adds the word's part and the position's, and a sum of two no longer says which
+# position, but a value is a word part plus a position part: the mixture contains cat, mouse, 1 and 4, but not which
 # belong together. With two heads, one for each position, and their results side by side, "it" can tell: the halves have
 # changed places.
 #
-# That is **multi-head attention**. The simplest way is to **concatenate** the context vectors of several heads along
-# the last dimension, here for the batch of chapter 4.
+# That is **multi-head attention**. The simplest version **concatenates** the context vectors of several heads along the
+# last dimension, here for chapter 4's batch.
 
 # %% name="wrapper-class"
 class MultiHeadAttentionWrapper(nn.Module):
@@ -269,12 +270,12 @@ print(context_vecs)
 print("context_vecs.shape:", context_vecs.shape)
 
 # %% [markdown]
-# In the row of "Your", −0.4519 and 0.2216 come from head 0, as in chapter 4, and the other two numbers from head 1. The
-# heads are in an `nn.ModuleList`. A plain list is easier to type. Would it do?
+# In the row of "Your", −0.4519 and 0.2216 come from head 0, as in chapter 4; the other two come from head 1. The heads
+# are in an `nn.ModuleList`. A plain list is easier to type. Would it work?
 
 # %% [markdown]
-# **Question 5.1.** Two heads with 18 numbers each are in a plain Python list. How many parameters does PyTorch find in
-# that module?
+# **Question 5.1.** A module keeps two heads, of 18 parameters each, in a plain Python list. How many parameters does
+# PyTorch find in it?
 #
 # * **a** 36
 # * **b** 18
@@ -296,15 +297,15 @@ class TwoLists(nn.Module):
 print([name for name, _ in TwoLists().named_parameters()])
 
 # %% [markdown]
-# PyTorch finds only the layer in the `nn.ModuleList`. Heads in a plain list are never trained, and no error says so as
-# long as the model has another layer to train.
+# PyTorch finds only the layer in the `nn.ModuleList`. Heads in a plain list are never trained, and there is no error if
+# the model has another layer to train.
 #
 # ## Two heads, two jobs
 #
-# Back to the chase. From the second animal on, every word should name both animals: who chases in the first half of its
-# result, and who is chased in the second. Each half has ten numbers, one for each word of the vocabulary. On all twelve
-# sentences we train one head of 20 numbers, then two heads of 10, which have as many parameters. In how many sentences
-# will "it" name both animals correctly?
+# We return to the chase. From the second animal on, every word should name both animals: who chases in the first half
+# of its result, and who is chased in the second. Each half has ten numbers, one per vocabulary word. On all twelve
+# sentences we train one head of 20 numbers, then two heads of 10, which have as many parameters in all. In how many
+# sentences will "it" name both animals correctly?
 
 # %% name="two-jobs"
 chasing, chased = x[:, 1:2, :10], x[:, 4:5, :10]  # (12, 1, 10) each: who chases, who is chased
@@ -312,7 +313,7 @@ wanted = torch.cat([chasing, chased], dim=-1)  # (12, 1, 20)
 
 
 def trained(num_heads):
-    """The wrapper with 20 numbers in all, after 100 steps."""
+    """The wrapper with 20 outputs in all, after 100 training steps."""
     torch.manual_seed(0)
     model = MultiHeadAttentionWrapper(19, 20 // num_heads, 9, 0.0, num_heads).double()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
@@ -332,9 +333,9 @@ for name, model in [("one head", one), ("two heads", two)]:
     print(f"{name:9}: who chases {right[0].sum():2} of 12, who is chased {right[1].sum():2} of 12")
 
 # %% [markdown]
-# One head names who chases in all twelve sentences, but who is chased only in seven. Two heads of half the size name
-# both in all twelve. (All were trained on; we hold some out later.) What goes wrong with one head? Look at its weights
-# in four sentences.
+# One head gets the chaser right in all twelve sentences, but the chased in only seven. Two heads of half the size get
+# both right in all twelve. (With other seeds, one head may miss the chaser instead; 400 steps do not help.) What goes
+# wrong with one head? Look at its weights in four sentences.
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -345,19 +346,19 @@ def weights_of(head, x):
 
 
 it = weights_of(one.heads[0], x)[:, 6]  # (12, 9): the row of "it" in each sentence
-named = one(x)[:, 6, 10:].argmax(dim=-1)  # (12,): who is chased, as the one head says
+named = one(x)[:, 6, 10:].argmax(dim=-1)  # (12,): who is chased, according to the one head
 for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox")]:
     s = pairs.index((a, b))
     print(f"{a:5} chased {b:5}: weights {it[s, 1]:.1f} and {it[s, 4]:.1f},"
           f" named as chased: {vocabulary[named[s]]}")
 
 # %% [markdown]
-# The animal that chases gets the larger weight. Where the mouse chases, almost nothing is left for the other animal,
-# and "it" names the cat both times: a guess, right once. Where the cat chases the hen, "it" even names a mouse. One
-# head can tell the two apart only by giving one more weight, and then the other is faint. (A later layer can amplify
-# it; two heads deliver both at full strength.)
+# In all twelve, the chaser gets more weight than the chased; other words get the rest. Where the mouse chases, almost
+# nothing is left for the other animal, and "it" names the cat both times, a guess that is right once. Where the cat
+# chases the hen, "it" even names a mouse. One head can tell them apart only by giving more weight to one; then the
+# other is faint. (A later layer can amplify it; two heads deliver both at full strength.)
 #
-# And the two heads? Before you run the next cell: in each head, which column will be bright, and from which word on?
+# Guess for each of the two heads: which column will be bright, and from which word on?
 
 # %% name="trained-heads-live"
 two_weights = torch.cat([weights_of(head, cat_mouse[None]) for head in two.heads])  # (2, 9, 9)
@@ -365,14 +366,15 @@ words = sentences[pairs.index(("cat", "mouse"))]
 live.show_attention(two_weights, words, masked=two.heads[0].mask)
 
 # %% [markdown]
-# From "mouse" on, every word looks at position 1 in head 0, here the cat, and at position 4 in head 1. We decided which
-# head has which job, since head 0 makes the first ten numbers. But each learned by itself where to look.
+# From "mouse" on, every word looks at position 1 (the cat) in head 0 and at position 4 in head 1. We decided which head
+# has which job, since head 0 makes the first ten numbers. But each learned by itself where to look.
 #
 # ## One matrix for all heads
 #
-# One large matrix product keeps a processor busier than several small ones (chapter 6 measures that). Can one matrix
-# compute the queries of all heads? `nn.Linear` stores one *row* per output, so we stack the matrices of 3 heads with 4
-# numbers each, and apply the tall matrix to the whole batch. Dividing its result among the heads is a **weight split**.
+# One large matrix product keeps a processor busier than several small ones (chapter 6 measures this). Can one matrix
+# compute all heads' queries? `nn.Linear` stores one *row* per output, so we stack the matrices of 3 heads with 4
+# outputs each, and apply the tall matrix to the whole batch. Dividing the result's columns among the heads is called
+# a **weight split**.
 
 # %% name="three-heads"
 torch.manual_seed(123)
@@ -384,7 +386,7 @@ for head in three_heads.heads:
 
 
 def stacked(wrapper, name):
-    """The matrices of this name of all heads, stacked: (num_heads * head_dim, d_in)."""
+    """All heads' matrices of this name, stacked: (num_heads * head_dim, d_in)."""
     return torch.cat([getattr(head, name).weight.detach() for head in wrapper.heads])
 
 
@@ -394,10 +396,11 @@ print(queries[0, 1])
 
 # %% [markdown]
 # These are the same twelve numbers, head after head. The width of one head, here 4, is called **head_dim**. But `@`
-# needs a matrix (T, head_dim) for each head. Four steps: view, transpose, attention in each head, merge.
+# needs a matrix (T, head_dim) for each head. There are four steps: view; transpose; scores, head by head; mix and
+# merge.
 #
-# **Step 1: view.** `view` keeps the numbers and their order and changes the sizes: 12 becomes 3 heads of 4. **Step 2:
-# transpose.** Heads and tokens change places, and `@` repeats over heads as it does over the batch.
+# **Step 1: view.** `view` keeps the numbers and their order but changes the sizes: 12 becomes 3 heads of 4. **Step 2:
+# transpose.** Heads and tokens change places, so that `@` repeats over heads as it does over the batch.
 
 # %% name="view"
 apart = queries.view(2, 6, 3, 4)  # (2, 6, 12) -> (2, 6, 3, 4)
@@ -416,7 +419,7 @@ print(queries[0, :, 1])  # "journey" in each head
 answer("Q5.2", "b")
 
 # %% [markdown]
-# Whose numbers go where? We replace each by the position of its token, 0 to 5, and split both ways.
+# Whose numbers go where? We replace each number by its token's position, 0 to 5, and split both ways.
 
 # %% name="whose-number" tags=["answers-Q5.2"]
 owners = torch.arange(6).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
@@ -426,15 +429,15 @@ print(right[0, :, :, 0])  # (3, 6): in each head's row t, whose numbers?
 print(wrong[0, :, :, 0])
 
 # %% [markdown]
-# Without the transpose, head 0 has three pieces of "Your" and three of "journey", and no other word.
+# Without the transpose, head 0 has three pieces of "Your" and three of "journey", and nothing else.
 
 # %% [markdown]
 # ### Exercise 5.2 · Split into heads
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the split for any sizes, and for a single sequence (T, d_out) as well as for a batch. Count dimensions from the
-# end: `transpose(-3, -2)`. `*before, width = x.shape` collects all leading sizes, and `x.view(*before, 3, 4)` puts them
-# back; `x.view(*before, 3, -1)` lets PyTorch work out the 4.
+# Write the split for any sizes, with or without a batch. Count dimensions from the end: `transpose(-3, -2)`. `*before,
+# width = x.shape` collects all leading sizes, and `x.view(*before, 3, 4)` puts them back; `x.view(*before, 3, -1)` lets
+# PyTorch work out the 4.
 
 # %% name="exercise-5-2"
 def my_split(projected, num_heads):
@@ -454,7 +457,7 @@ check("5.2", my_split)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `view` cuts only the last dimension, so each token keeps its own numbers. The transpose puts heads
-# before tokens. With three heads of 2 numbers, head 1 gets the third and fourth number of each token.
+# before tokens. With three heads of 2 numbers, head 1 gets the third and fourth numbers of each token.
 
 # %% [markdown]
 # **Step 3: scores, head by head.** Keys and values are split like the queries.
@@ -481,9 +484,10 @@ weights = torch.softmax(scores / 4**0.5, dim=-1)  # (2, 3, 6, 6), every row sums
 print(weights.shape)
 
 # %% [markdown]
-# `@` keeps the heads apart: head 1 alone has the same scores. PyTorch repeats the (6, 6) mask for every head.
+# `@` keeps the heads apart: head 1 alone gives the same scores. PyTorch repeats the (6, 6) mask for every head.
 #
-# **Step 4: merge.** Mix the values in each head. Then undo the split: transpose, and join the last two dimensions.
+# **Step 4: mix and merge.** Mix the values in each head. Then undo the split: transpose, and join the last two
+# dimensions.
 
 # %% name="merge-fails"
 context = weights @ values  # (2, 3, 6, 6) @ (2, 3, 6, 4) -> (2, 3, 6, 4)
@@ -496,18 +500,18 @@ except RuntimeError as error:
 # %% [markdown]
 # Why does `view` refuse? In memory, a tensor is one long line of numbers. `transpose` does not move them; it changes
 # only the order in which they are read. Now a token's 12 numbers lie in three places, and `view` cannot join them.
-# `contiguous()` copies the numbers into the new order. (`reshape`, which the message suggests, does both. Neither
-# notices a forgotten transpose.)
+# `contiguous()` copies the numbers into the new order. (`reshape`, which the message suggests, copies and joins.
+# Neither way notices a forgotten transpose.)
 
 # %% name="merge"
 together = together.contiguous()  # (2, 6, 3, 4), copied
 context = together.view(2, 6, 12)  # (2, 6, 3, 4) -> (2, 6, 12)
 print(context.shape)
-print("as the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
+print("agrees with the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
 
 # %% [markdown]
 # This matches three separate heads. The figure shows all steps for one sentence, with a colour for each head: first
-# with the transpose, then without it. Which colours will each head have then?
+# with the transpose, then without. Which colours will each head have without it?
 
 # %% name="shape-walk-live"
 torch.manual_seed(123)
@@ -515,14 +519,14 @@ numbers = torch.randn(6, 12, dtype=torch.float64)  # (T, d_out), larger than our
 live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 
 # %% [markdown]
-# With the transpose, every head has one colour and all six words. Without it, each has three colours and two words, in
-# the same shape. Follow "starts" to the last step: without the transpose it reaches "Your", which must not see it.
+# With the transpose, every head has one colour and all six words. Without it, a head has three colours and two words,
+# in the same shape. Follow "starts" to the last step: without the transpose it reaches "Your", which must not see it.
 
 # %% [markdown]
 # ### Exercise 5.3 · Merge the heads
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the inverse of the split, again for any sizes, with and without a batch. The input need not be contiguous.
+# Write the inverse of the split, again for any sizes, with or without a batch. The input need not be contiguous.
 
 # %% name="exercise-5-3"
 def my_merge(context):
@@ -546,13 +550,13 @@ check("5.3", my_merge)
 # %% [markdown]
 # ## The class
 #
-# So far each number in the output comes from one head. But in exercise 4.2 several heads worked on one answer: we
-# *added* their results. One more layer, `out_proj`, lets heads do that. For two heads with the results $Z_0$ and $Z_1$,
+# So far each number in the output comes from one head. But in exercise 4.2 several heads worked on one answer: their
+# results were *added*. One more layer, `out_proj`, makes this possible. For two heads with the results $Z_0$ and $Z_1$,
 # let $W^{(0)}$ be the upper half of the layer's matrix $W_\mathrm{out}$, and $W^{(1)}$ the lower half:
 #
 # $$[Z_0, Z_1]\,W_\mathrm{out} = Z_0 W^{(0)} + Z_1 W^{(1)}$$
 #
-# `d_out` is now the width of *all* heads together. In the smallest GPT-2, 12 heads of 64 numbers make 768.
+# `d_out` is now the width of *all* heads together. In the smallest GPT-2, 12 heads of 64 numbers each make 768.
 
 # %% name="split-class"
 class MultiHeadAttention(nn.Module):
@@ -605,11 +609,11 @@ class MultiHeadAttention(nn.Module):
 show_layer("heads")
 
 # %% [markdown]
-# Between split and merge everything is as before, once for each head. The division is now by
+# Between split and merge everything is as before, once for each head. Scores are now divided by
 # $\sqrt{\mathrm{head\_dim}}$.
 #
-# Does the class compute what separate heads compute? Copy the two trained heads into one layer, and make `out_proj` the
-# identity. Then give `out_proj` random numbers: is the result the sum over the heads?
+# Does the class compute what separate heads compute? We copy the two trained heads into one layer and make `out_proj`
+# the identity. Then we give `out_proj` random weights: is the result the sum over the heads?
 
 # %% name="copy-the-weights"
 same = MultiHeadAttention(d_in=19, d_out=20, context_length=9, dropout=0.0, num_heads=2).double()
@@ -626,8 +630,7 @@ added = two.heads[0](x) @ W_out[:10] + two.heads[1](x) @ W_out[10:]  # (12, 9, 2
 print("out_proj adds up the heads:", torch.allclose(same(x), added))
 
 # %% [markdown]
-# Yes, twice. Each head now adds to all 20 numbers. Now write the whole layer. If you like, begin with the order of its
-# lines.
+# Yes to both. Each head contributes to all 20 numbers. Now write the whole layer.
 #
 # **Step 5.1.** Put these lines of a `forward` into the right order. Write the letters, as in `"a b c d e"`.
 #
@@ -647,7 +650,7 @@ answer("S5.1", "b e d a c")
 # 5 points · ★★★ · 20 minutes
 #
 # Write the class yourself. Call the layers `W_query`, `W_key`, `W_value` and `out_proj`, since the check copies weights
-# into them. `qkv_bias` says whether the first three have a bias; `out_proj` always has one. The class need only take
+# into them. `qkv_bias` says whether the first three have a bias; `out_proj` always has one. The class need only accept
 # batches, and T may be smaller than `context_length`.
 
 # %% name="exercise-5-4"
@@ -688,19 +691,19 @@ assert check("5.4", MyMultiHeadAttention).status == "right"
 check("5.4", MyMultiHeadAttention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** It is the four steps in a row, with sizes taken from `x` and the mask cut to T. Dividing before
-# masking works, too, since minus infinity stays minus infinity. No two sizes in the check are equal: with as many heads
-# as tokens, a forgotten transpose could go unnoticed.
+# **Why it works.** These are the four steps in a row, with sizes taken from `x` and the mask cut to T. Dividing after
+# masking works, too, since minus infinity stays minus infinity. In the check, heads and tokens always differ in number:
+# otherwise a forgotten transpose could go unnoticed.
 
 # %% [markdown]
-# Train your layer on nine of the twelve sentences. (While 5.4 is empty, you see ours.) Will "it" also name both animals
-# in three that it has never seen?
+# Train your layer on nine of the twelve sentences. (While 5.4 is empty, our layer is used.) Will "it" also name both
+# animals in the other three?
 
 # %% name="try-5-4"
 torch.manual_seed(0)
 yours = MyMultiHeadAttention(19, 20, 9, 0.0, num_heads=2)
 layer = yours if hasattr(yours, "out_proj") else MultiHeadAttention(19, 20, 9, 0.0, num_heads=2)
-held_out = [0, 4, 8]  # not trained on; each animal still stands in both places
+held_out = [0, 4, 8]  # not trained on; in the rest, each animal stands in both places
 seen = [s for s in range(12) if s not in held_out]
 optimizer = torch.optim.Adam(layer.double().parameters(), lr=0.05)
 for _ in range(100):
@@ -713,9 +716,11 @@ for s in held_out:
     print(" ".join(sentences[s][:5]), "->", vocabulary[who.argmax()], vocabulary[whom.argmax()])
 
 # %% [markdown]
+# With our layer, all three are right: the heads learned positions, not pairs.
+#
 # ## What you can do now
 #
-# Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 4.
+# Answer three final questions without looking back. The third goes back to chapter 4.
 
 # %% [markdown]
 # **Question 5.4.** A single head reads embeddings without positions. Can it look one token back?
@@ -740,12 +745,12 @@ answer("Q5.4", "b")
 answer("Q5.5", "d")
 
 # %% [markdown]
-# **Question 5.6.** With dropout at 0.5, a head that looks one token back fails in half of the steps. The result of a
-# head that averages over 20 tokens changes much less. Which explanation is true?
+# **Question 5.6.** With dropout at 0.5, a head that looks one token back fails in about half of the training steps. The
+# result of a head that averages over 20 tokens changes much less. Why?
 #
 # * **a** Dropout drops only large weights.
-# * **b** A single draw decides about all of the first head's weight, and 20 draws decide about the second's.
-# * **c** The weights of the second head are divided by 0.5, those of the first are not.
+# * **b** A single draw keeps or drops all of the first head's weight; the second's depends on 20 draws.
+# * **c** The weights of the second head are divided by 0.5; those of the first are not.
 
 # %% name="question-5-6"
 answer("Q5.6", "b")
@@ -757,7 +762,7 @@ answer("Q5.6", "b")
 progress(5)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # There are $n$ = num_heads heads, counted from 0. Head $h$ has its own queries $Q_h$, keys $K_h$ and values $V_h$, with
 # $d_k$ = head_dim columns each. (The mask is left out.)

@@ -53,11 +53,11 @@ from torch.utils.benchmark import Timer
 # %% [markdown]
 # ## Who asks, and who answers?
 #
-# So far, one sequence has done both: its queries have met its own keys. That is **self-attention**. A translator needs
-# more: every German word that it writes should look at the English sentence. (The paper that gave attention this form
-# was about translation: Vaswani et al., 2017.)
+# So far, one sequence has both asked and answered: its queries have met its own keys. That is **self-attention**. A
+# translator needs more: every German word that it writes should look at the English sentence. (The paper that gave
+# attention this form was about translation: Vaswani et al., 2017.)
 #
-# Let us write some vectors by hand. Each word's vector points in the direction of its meaning, one of four.
+# We write some vectors by hand. Each word's vector points in one of four directions, one per meaning.
 
 # %% name="two-sequences"
 english = ["the", "cat", "chased", "the", "mouse"]
@@ -69,8 +69,8 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 
 # %% [markdown]
 # The first row is "Katze": it scores 1 with "cat" and 0 with the other words. The matrix need not be square. We write
-# $T$ for the number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between
-# two sequences is called **cross-attention**.
+# $T$ for the number of tokens that ask, here 3, and $S$ for those that answer, here 5. Attention between two sequences
+# is called **cross-attention**.
 #
 # The formula stays the same. Only the inputs differ: queries come from the first sequence, keys and values from the
 # second.
@@ -81,9 +81,9 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# We follow the form that an article on BERT gives its layer: queries, keys, values and a mask are separate arguments.
-# Ours has heads as in chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate
-# function does the hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
+# An article on BERT has a layer that takes queries, keys, values and a mask as separate arguments. Ours has heads as in
+# chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate function does the
+# hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
@@ -100,7 +100,7 @@ class CrossAttention(nn.Module):
     query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
     d_model). mask: True where a key is hidden, (B, T, S), or (T, S) for a single sequence; a size
     of 1 is repeated, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
-    CausalAttention, or None for no such layer. bias: whether the linear layers have one.
+    CausalAttention, or None for no dropout layer. bias: whether the linear layers have one.
     """
 
     def __init__(self, d_model, num_heads, dropout=None, bias=True):
@@ -145,12 +145,12 @@ class CrossAttention(nn.Module):
         return self.out_proj(context.flatten(-2))  # (B, T, d_model)
 
 # %% [markdown]
-# `unflatten` splits the last dimension in two, as in chapter 5. `flatten(-2)` joins the last two, copying if necessary.
-# The weights have their own method, so that you can look at them. (Functions from `validation` only reject invalid
-# input.)
+# `unflatten` splits the last dimension in two, as `view` did in chapter 5. `flatten(-2)` joins the last two, copying if
+# necessary. The weights have their own method, so that you can look at them. (Functions from `validation` only reject
+# invalid input.)
 #
-# Now for our two sentences. We use identity matrices, but `W_query` makes queries eight times longer, which spreads the
-# scores. What will "Katze" read?
+# Now for our two sentences. We use identity matrices, but `W_query` makes queries eight times longer, which spreads out
+# the scores. What will "Katze" read?
 
 # %% name="translate"
 layer = CrossAttention(d_model=4, num_heads=1, bias=False)
@@ -171,8 +171,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# Each row belongs to one asking word and sums to 1; each column to one answering word. We chose vectors that make this
-# work. A real model has to learn its own.
+# Each row belongs to one asking word and sums to 1; each column belongs to one answering word. We chose vectors that
+# make this work. A real model has to learn its own.
 #
 # The article's example sends 64 sequences of 10 tokens through 8 heads, without biases.
 
@@ -183,9 +183,9 @@ queries, keys, values = torch.randn(3, 64, 10, 512)
 print(mha(queries, keys, values).shape)
 
 # %% [markdown]
-# The same shape comes out, `torch.Size([64, 10, 512])`.
+# The output has the queries' shape, `torch.Size([64, 10, 512])`.
 #
-# In self-attention all three inputs are the same sequence. With chapter 5's mask and parameters our class must give
+# In self-attention all three inputs are the same sequence. With chapter 5's mask and parameters, our class must give
 # chapter 5's output.
 
 # %% name="self-is-a-special-case"
@@ -202,8 +202,8 @@ print(torch.allclose(general(x, x, x, causal.mask[None]), causal(x), atol=1e-6))
 # %% [markdown]
 # ## Sentences of unequal length
 #
-# A batch is one tensor, so all its sentences must be equally long. Shorter ones are filled up with **padding**, which
-# no token should attend to. To hide it, we need only each sentence's real length.
+# A batch is one tensor, so all its sentences must be equally long. Shorter ones are extended with **padding**, which no
+# token should attend to. To hide it, we need only each sentence's real length.
 
 # %% name="padding"
 lengths = torch.tensor([5, 2])  # "the cat chased the mouse", "the mouse"
@@ -223,8 +223,8 @@ asks = asking.expand(2, 3, 4)  # (3, 4) -> (2, 3, 4), the same for both
 print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5)
 
 # %% [markdown]
-# "Katze" finds nothing in "the mouse", so all five scores are 0. Its weight is spread evenly: 0.2000 each, and three
-# fifths go to padding. Even "Maus", which finds its word, gives 0.0171 to each padding position.
+# "Katze" finds nothing in "the mouse", so all five scores are 0. Its weight is spread evenly, 0.2000 each, and three
+# fifths of it goes to padding. Even "Maus", which finds its word, gives 0.0171 to each padding position.
 
 # %% [markdown]
 # **Question 6.1.** The mask must hide *keys*, the columns of the scores $(B, T, S)$. Our `padding` has shape $(B, S)$.
@@ -255,9 +255,9 @@ before, after = (layer(asks, tokens, tokens, mask) for tokens in [answers, chang
 print("same output:", torch.equal(before, after))
 
 # %% [markdown]
-# Not a bit has changed. (Padding must be finite: 0 times `nan` is `nan`.) What if we forget the middle dimension? The
-# layer raises an error: for a batch, a mask must have three dimensions. Otherwise a mask $(B, S)$ would pass for $(T,
-# S)$ whenever $B = T$.
+# It has none. (Padding must be finite: 0 times `nan` is `nan`.) What if we forget the middle dimension? The layer
+# raises an error: for a batch, a mask must have three dimensions. Otherwise a mask $(B, S)$ would be taken for $(T, S)$
+# whenever $B = T$.
 
 # %% [markdown]
 # ### Exercise 6.1 · A padding mask from lengths
@@ -282,7 +282,7 @@ check("6.1", my_padding_mask)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Positions are counted from 0, so a sentence of length 2 has words at 0 and 1, and everything from 2
-# on is padding: `>=`, not `>`. `lengths[:, None]` is a column, and comparing a row with a column gives a matrix.
+# on is padding: hence `>=`, not `>`. `lengths[:, None]` is a column, and comparing a row with a column gives a matrix.
 
 # %% [markdown]
 # ## A row with nothing left, again
@@ -304,22 +304,21 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
 # with 0 after it. A token that may see nothing then reads nothing.
 #
 # The next figure shows all of this for the German words and the English sentence. The slider sets how many of the five
-# positions hold words; the rest is padding, whose scores are 0. On the left nothing hides it; on the right one of three
-# ways does. Which ways work at 2 words but not at 0?
+# positions hold words; the rest is padding, whose scores are 0. On the left nothing hides it; on the right one of the
+# three ways does. Which ways work at 2 words but not at 0?
 
 # %% name="padding-live"
-live.show_padding(4 * asking @ answering.T, german, english)  # 4 = 8 / √4, for longer queries
+live.show_padding(4 * asking @ answering.T, german, english)  # 4 = 8 (in W_query) / √4 (head_dim)
 
 # %% [markdown]
-# As long as one word is left, the three ways agree: the words get all of the weight. They differ at 0 words. Then
-# $-\infty$ alone makes the weights `nan`, $-10^9$ gives 0.20 to every position, and only the last way makes all weights
-# 0.
+# As long as one word is left, the three ways agree: the words get all of the weight. At 0 words they differ: $-\infty$
+# alone makes the weights `nan`, $-10^9$ gives 0.20 to every position, and only the last way makes all weights 0.
 
 # %% [markdown]
 # ## The same layer three ways
 #
-# It should not matter who wrote the layer. We compute one result in three ways with the same parameters: our class,
-# PyTorch's function, and PyTorch's class. Two sequences of three tokens ask; two of five answer, the second of them
+# It should not matter who wrote the layer. With the same parameters we compute one result in three ways: our class,
+# PyTorch's function, and PyTorch's class. Two sequences of three tokens ask; two sequences of five answer, the second
 # padded.
 
 # %% name="first-way"
@@ -360,10 +359,10 @@ for name, output in [("function", by_function), ("class", by_class)]:
     print(f"{name:8} at most 1e-6 away:", bool((output - ours).abs().max() < 1e-6))
 
 # %% [markdown]
-# All three agree. (PyTorch's class also returns the weights averaged over heads, the `_` above, unless you set
+# All three agree. (PyTorch's class also returns the weights averaged over heads, here `_`, unless you set
 # `need_weights=False`. Returning them costs memory, as you will see.) The three differ in what you must pass, above all
-# in what `True` means: within one library, the function takes `~padding` and the class `padding`. What if we pass the
-# wrong one?
+# in what `True` means: even within one library, the function takes `~padding` and the class `padding`. What if we pass
+# the wrong one?
 
 # %% name="wrong-camp"
 wrong = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~keep)
@@ -371,7 +370,7 @@ print(wrong.shape, "same:", torch.allclose(wrong, context))
 print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
-# There is no error. The first sequence has no padding, so everything is hidden, and the function returns zeros, 0.0.
+# There is no error. The first sequence has no padding, so everything is hidden, and the function returns only zeros.
 # (Before PyTorch 2.5, and on some devices even later, it returns `nan`. The [notes](99_notes.ipynb) compare all masks
 # and say which are safe everywhere.) In the second sequence only padding is read. So when you change libraries, test
 # the mask: change a token that should be hidden, and see whether the output changes.
@@ -381,7 +380,7 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 # 2 points · ★★☆ · 10 minutes
 #
 # A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Turn it into the mask that
-# `F.scaled_dot_product_attention` needs to train a model that writes: a key is kept if it is real *and* not in the
+# `F.scaled_dot_product_attention` needs for training a language model: a key is kept if it is real *and* not in the
 # future. The shape is $(B, 1, S, S)$, with a 1 for the heads. Padding comes at the end, so no row is empty: even a
 # padding query sees the real tokens before it.
 
@@ -403,7 +402,8 @@ check("6.2", my_keep_mask)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Here `True` means keep, so both conditions must hold: `&`. In our classes, where `True` means hide,
-# it would be `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per *head*.
+# one condition is enough: `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per
+# *head*.
 
 # %% [markdown]
 # ## How the cost grows
@@ -447,8 +447,8 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         return self.out_proj(self.merge(context))  # (B, T, d_out)
 
 # %% [markdown]
-# Mind the dropout rate: the function has no training mode, so outside training we pass 0.0. Are the results the same?
-# The classes have the same parameters, so one can load the other's.
+# The function has no training mode, so outside training we pass a dropout rate of 0.0. Are the results the same? The
+# classes have the same parameters, so one can load the other's.
 
 # %% name="fused-agrees"
 torch.manual_seed(123)
@@ -470,7 +470,7 @@ def fast(x, rate=0.0):
     """Does FlashAttention accept queries, keys and values like x, with this dropout rate?"""
     try:
         with sdpa_kernel(SDPBackend.FLASH_ATTENTION), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # many lines of reasons
+            warnings.simplefilter("ignore")  # hides many lines of reasons
             F.scaled_dot_product_attention(x, x, x, dropout_p=rate, is_causal=True)
     except RuntimeError:
         return False
@@ -481,9 +481,9 @@ heads = torch.rand(1, 4, 6, 8)  # (B, num_heads, T, head_dim)
 print("without dropout:", fast(heads), "| with dropout:", fast(heads, 0.1))
 
 # %% [markdown]
-# On a CPU it does not support dropout. (On a graphics card it does, but accepts only 16-bit numbers.) Before
-# PyTorch 2.14 it also needs a batch dimension: there `fast(heads[0])` is `False`. So our class adds one to a single
-# sequence, and is fast in every version. What do we gain?
+# On a CPU, FlashAttention does not support dropout. (On a GPU it does, but accepts only 16-bit numbers.) Before PyTorch
+# 2.14 it also needs a batch dimension, so `fast(heads[0])` is `False`. Our class gives a single sequence a batch
+# dimension, and is fast in every version. What do we gain?
 
 # %% [markdown]
 # ### Memory
@@ -538,16 +538,16 @@ for name, way in ways.items():
     print(f"{name:30}{half:6.1f} MiB, {whole:6.1f} MiB, x {whole / half:.1f}")
 
 # %% [markdown]
-# The split class keeps 3.5 times as much, close to the factor of 4 for its weight matrices: at 2048 tokens these take
-# 64 MiB of its 74.0. Dropout adds two more matrices per head: 202.0. The fused class only doubles, to 10.0. But in
-# training with dropout it uses the slow kernel and is back at 202.0. PyTorch's class keeps 76.0, unless you tell it not
-# to return the weights.
+# At 2048 tokens the split class keeps 3.5 times as much as at 1024, close to the factor of 4 for its attention weights,
+# which take 64 of the 74.0 MiB. With dropout, two more matrices per head make it 202.0. The fused class keeps only
+# twice as much, 10.0. But in training with dropout it uses the slow kernel and is back at 202.0. PyTorch's class keeps
+# 76.0, unless you tell it not to return the weights.
 
 # %% [markdown]
 # ### Time
 #
-# PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. We take the shortest time:
-# during longer ones the machine was also busy with other work.
+# PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. We take the shortest time: in
+# longer runs the machine was also busy with other work.
 
 # %% name="milliseconds"
 def milliseconds(layer, x):
@@ -557,7 +557,7 @@ def milliseconds(layer, x):
         return min(timer.blocked_autorange(min_run_time=0.1).times) * 1000
 
 # %% [markdown]
-# The next cell measures on *your* machine, on the CPU and on a GPU if there is one.
+# The next cell measures times on *your* machine, on the CPU and on a GPU if there is one.
 
 # %% name="time-picture" shows="Three measured curves and T squared over the number of tokens, 128 to 2048, both axes logarithmic. At the right end wrapper and split class rise at least as steeply as T squared; the fused class stays below." tags=["nbval-ignore-output"]
 # the tag tells the course's tests to run this cell, but not to compare its picture: times differ
@@ -577,18 +577,18 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
     )
 
 # %% [markdown]
-# With few tokens the three are about equally fast: the projections cost most, and these grow only with $T$. With many
-# tokens the matrices of scores and weights cost most, and time grows like $T^2$ or faster. The fused class skips blocks
-# that lie wholly in the future and moves far less data. Yet its time, too, eventually grows like $T^2$. (At GPT-2
-# small's size it was about 3 times as fast as chapter 5's class on two cores, and 6 to 8 times without the linear
-# layers.)
+# With few tokens the three are about equally fast: the projections dominate, and their cost grows only like $T$. With
+# many tokens the matrices of scores and weights cost most, and time grows like $T^2$ or faster. The fused class skips
+# blocks that lie wholly in the future and moves far less data. Yet its time, too, eventually grows like $T^2$. (At
+# GPT-2 small's size, on two cores, it was about 3 times as fast as chapter 5's class, and 6 to 8 times as fast without
+# the linear layers.)
 
 # %% [markdown]
 # ### Half the bits
 #
 # Large models compute with 16 bits per number, or fewer. With everything in 16 bits, the split class keeps half as
-# much, 37.0 MiB. There are two such types: **float16** has more digits, **bfloat16** a wider range. How do they
-# represent four scores, and a product?
+# much, 37.0 MiB. There are two 16-bit types: **float16** has more digits, **bfloat16** a wider range. How do they
+# represent four scores and a product?
 
 # %% name="half-scores"
 scores = torch.tensor([10.00, 10.02, 10.04, 12.00])
@@ -615,13 +615,13 @@ for dtype in [torch.float32, torch.float16]:
 
 # %% [markdown]
 # If we divide after the product, the query in float16 silently reads **nothing**. The visible scores are $-\infty$, so
-# softmax gives all weight to the hidden key, which is then set to 0. ($+\infty$ would give `nan`; Qwen2-7B's scores
-# also overflow in float16.) If we divide before the product, the scores fit. So `CrossAttention` and our later layers
-# divide the queries (chapter 5's would give `nan`), and `masked_softmax` works in 32 bits.
+# softmax gives all weight to the hidden key, whose weight is then set to 0. ($+\infty$ would give `nan`; Qwen2-7B's
+# scores also overflow in float16.) If we divide before the product, the scores fit. So `CrossAttention` and our later
+# layers divide the queries (chapter 5's layer would give `nan`), and `masked_softmax` works in 32 bits.
 #
 # Training mixes 16 and 32 bits: `torch.autocast` computes matrix products in 16 bits, while the parameters stay in 32.
-# This saves less: on a CPU the split class keeps 39.1 MiB. Where softmax runs in 32 bits, its weights are kept twice,
-# in both types: 103.1 MiB, *more* than without autocast.
+# This saves less: on a CPU the split class keeps 39.1 MiB. If softmax runs in 32 bits, as on a GPU, its weights are
+# kept in both types: 103.1 MiB, *more* than without autocast.
 
 # %% name="autocast"
 torch.manual_seed(123)
@@ -634,7 +634,7 @@ print("queries", queries.dtype, "| output", output.dtype)
 print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
 
 # %% [markdown]
-# (Autocast runs PyTorch's softmax in 32 bits on a graphics card, but not on a CPU.)
+# (Autocast runs PyTorch's softmax in 32 bits on a GPU, but not on a CPU.)
 
 # %% [markdown]
 # ## Writing one token at a time
@@ -677,7 +677,7 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 # %% [markdown]
 # Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
 # rows of the new tokens. (PyTorch's `is_causal=True` is no substitute: with one query and $T$ keys it silently shows
-# only key 0.) To test our class, we need a model that writes. This one has two such layers; untrained, it writes
+# only key 0.) To test our class, we need a model that writes. Here is one with two such layers; untrained, it writes
 # nonsense.
 
 # %% name="tiny-model"
@@ -718,7 +718,7 @@ class TinyModel(nn.Module):
 # %% name="generate"
 @torch.no_grad()
 def generate(model, numbers, count, cached, padding=None):
-    """The numbers (..., T), then `count` more, each the likeliest next. padding: (..., T)."""
+    """The numbers (..., T), then `count` more, each the most likely one. padding: (..., T)."""
     caches, new = (None, None), numbers
     for _ in range(count):
         if cached:
@@ -759,8 +759,8 @@ for name, given in [("with padding=", padding), ("without it", None)]:
     print(f"{name:13} same as alone:", [torch.equal(*pair) for pair in zip(together, alone)])
 
 # %% [markdown]
-# Each prompt is continued as if alone, unless padding is taken for text: then the short one is silently continued
-# differently.
+# Each prompt is continued as if alone, unless padding is taken for text: then the short one silently gets a different
+# continuation.
 
 # %% [markdown]
 # **Question 6.3.** A new token arrives, and the earlier ones are cached. What must each layer compute?
@@ -797,8 +797,9 @@ for cached, flops in work.items():
 print("factor saved at 1024:", work[False][-1] / work[True][-1])
 
 # %% [markdown]
-# Without a cache the work for one more token grows almost like $T^2$: 3.6 times in the last doubling. With a cache it
-# grows almost like $T$: 1.8 times. At 1024 tokens the cache saves a factor of 1024. But is it 1024 times faster?
+# Without a cache the work for one more token grows almost like $T^2$: the last doubling multiplies it by 3.6. With a
+# cache it grows almost like $T$: the factor is 1.8. At 1024 tokens the cache saves a factor of 1024. But is it 1024
+# times faster?
 
 # %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end a hundred times lower or more." tags=["nbval-ignore-output"]
 def milliseconds_of_next(T, cached):
@@ -820,12 +821,12 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# It is much faster, but not 1024 times; the title says how much. With a cache the time hardly depends on $T$: most of
-# so small a step is the fixed cost of calling functions.
+# It is much faster, but not 1024 times; the title gives the factor. With a cache the time hardly depends on $T$, since
+# a step this small is mostly function calls.
 #
 # A large model spends its time differently. Reading the whole prompt at once (**prefill**) uses each fetched parameter
-# for many tokens. Writing a single text (**decoding**) fetches them all again for each token. So prefill waits for
-# arithmetic, and decoding for memory: its limit is **memory bandwidth**.
+# for many tokens. Writing a single text (**decoding**) fetches all parameters again for each token. So arithmetic
+# limits prefill, and **memory bandwidth**, the speed of fetching, limits decoding.
 #
 # The cache is not free. How much memory does it take in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4
 # bytes per number?
@@ -837,15 +838,16 @@ copied = sum(cache_bytes * T // 1024 for T in range(1024))
 print(f"copied by torch.cat in all: {copied / 2**30:.0f} GiB")
 
 # %% [markdown]
-# It takes 72 MiB for each sequence being written. And `torch.cat` makes a new tensor, so each step copies the whole
-# cache to add one token: 36 GiB in all for 1024 tokens. Model servers add pages instead (chapter 10).
+# It takes 72 MiB for each sequence being written. `torch.cat` makes a new tensor, so each step copies the whole cache
+# to add one token: 36 GiB in all for 1024 tokens. Model servers add pages instead (chapter 10).
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
 # 2 points · ★★☆ · 10 minutes
 #
-# Write this step without the class. A new token comes with its query, key and value; the cache holds the earlier keys
-# and values. Return the new token's context vector and the extended keys and values. You need no mask. Why not?
+# Write one generation step without the class. A new token comes with its query, key and value; the cache holds the
+# earlier keys and values. Return the new token's context vector and the extended keys and values. You need no mask. Why
+# not?
 
 # %% name="exercise-6-3"
 def my_step(query, key, value, keys, values):
@@ -876,7 +878,7 @@ check("6.3", my_step)
 #
 # A model that writes long texts for many users soon needs more memory for caches than for its parameters. Do all heads
 # need keys and values of their own? In **grouped-query attention** (Ainslie et al., 2023) several query heads share one
-# head of keys and values. With 12 query heads and 4 key/value heads, three query heads share each key/value head.
+# head of keys and values. With 12 query and 4 key/value heads, three query heads share each key/value head.
 
 # %% name="grouped-queries"
 torch.manual_seed(123)
@@ -889,7 +891,7 @@ grouped = F.scaled_dot_product_attention(queries, keys, values, is_causal=True, 
 print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0f} MiB")
 
 # %% [markdown]
-# PyTorch's function has an option for this, `enable_gqa`, with the same result. The cache shrinks to a third, 24 MiB.
+# PyTorch's option for this, `enable_gqa`, gives the same result. The cache shrinks to a third, 24 MiB.
 
 # %% [markdown]
 # ### Exercise 6.4 · Share the keys
@@ -912,16 +914,16 @@ assert check("6.4", my_shared).status == "right"
 check("6.4", my_shared)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give 0, 1, 0, 1,
-# 0, 1: the shape is right, but two of the six heads meet the other group's keys. A trained model would fail.
+# **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give heads 0, 1,
+# 0, 1, 0, 1: the shape is right, but two of the six heads meet the other group's keys. A trained model would fail.
 
 # %% [markdown]
 # ## When it goes wrong
 #
-# Some mistakes raise an error. Most are silent: shapes fit, and training even works to some extent. So ask about every
-# layer you write or borrow:
+# Some mistakes raise an error. Most are silent: the shapes fit, and training even works to some extent. So ask about
+# every layer you write or borrow:
 #
-# | question | if not, see these errors in the notes |
+# | question | if no, see these errors in the notes |
 # | --- | --- |
 # | do rows sum to 1? | 14, 23; with dropout on they should not: 18 |
 # | is the weight on the future 0? | 11, 12, 13, 26 |
@@ -933,14 +935,14 @@ check("6.4", my_shared)
 # | does it have as many parameters as you expect? | 22 |
 # | does it still work with unequal sizes, or on another device? | 1, 5, 6, 8, 9, 24, 25 |
 #
-# The [notes](99_notes.ipynb) hold a clinic of 26 errors: each is a broken cell that you can run, with its symptom,
+# The [notes](99_notes.ipynb) contain a clinic of 26 errors: each is a broken cell that you can run, with its symptom,
 # reason and fix.
 
 # %% [markdown]
 # ### Exercise 6.5 · Three readings
 # 3 points · ★★☆ · 10 minutes
 #
-# Examine an attention head: from its scores and weights, find whether all rows sum to 1 (within 1e-4), whether all
+# Examine an attention head: from its scores and weights, find out whether all rows sum to 1 (within 1e-4), whether all
 # weights on the future are 0, and what the scores were divided by. For the divisor, take the first two entries of the
 # last row, which are never masked (there are at least two tokens). In the ratio of their weights, softmax's sum
 # cancels: what is left?
@@ -963,7 +965,7 @@ check("6.5", my_readings)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** In the ratio of two weights of one row, softmax's sum cancels, so the ratio's logarithm is the
-# difference of the two scaled scores. This holds even where rows do not sum to 1. Three cheap checks reveal about half
+# difference of the two scaled scores. This holds even where rows do not sum to 1. These cheap checks reveal about half
 # of the clinic's silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
 
 # %% [markdown]
@@ -973,19 +975,20 @@ check("6.5", my_readings)
 progress(6)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
-# * **Cross-attention** takes queries from one sequence, keys and values from another: the score matrix is $T \times S$.
+# * **Cross-attention** takes queries from one sequence, and keys and values from another: the score matrix is $T \times
+#   S$.
 # * A **padding mask** hides keys, so its new dimension goes in the middle: $(B, 1, S)$. Know whether `True` hides or
 #   keeps.
 # * A token that sees nothing should read nothing: hide with a finite number before softmax, and with 0 after it.
-# * Memory for the weights grows as $T^2$. A **fast** kernel never stores them. PyTorch does not warn when it uses a
+# * Memory for the weights grows like $T^2$. A **fast** kernel never stores them. PyTorch does not warn when it uses a
 #   slow one: check with `sdpa_kernel`.
 # * In 16 bits scores lose digits, and in float16 they can overflow.
-# * With a **key/value cache** the work for one more token grows with $T$ instead of $T^2$. The cache takes memory;
+# * With a **key/value cache** the work for one more token grows like $T$ instead of $T^2$. The cache takes memory;
 #   **grouped-query** heads make it smaller. Prompts of unequal length are padded on the left.
-# * Most errors are silent: row sums, the weight on the future, and the divisor reveal about half of those in the
-#   clinic.
+# * Most errors are silent. Row sums, the weight on the future, and the divisor reveal about half of the clinic's silent
+#   ones.
 #
 # **Next.** So far, nearly all the matrices have been random or written by hand. In [chapter 7](07_learning.ipynb) they
 # are trained. All chapters: [the course's contents](../README.md#chapters).

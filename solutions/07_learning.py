@@ -45,7 +45,7 @@ from course_utils.training_bar import with_bar
 # So far, nearly all the matrices in this course have been random or written by hand. Training makes a head look at
 # something *useful*. We shall train small models, and small matrices are fastest on one thread: waking a second one
 # costs more than it saves. One thread also makes results independent of how many cores your machine has. Everything
-# stays on the CPU, since a graphics card would mostly wait.
+# stays on the CPU, since a GPU would mostly wait.
 
 # %% name="one-thread"
 torch.set_num_threads(1)
@@ -53,8 +53,8 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## A task that needs attention
 #
-# Our tokens are the numbers 0 to 99. A sequence starts with 12 of them, drawn at random. Then 8 consecutive ones,
-# starting at a random position, are repeated in order.
+# Our tokens are the numbers 0 to 99. A sequence starts with 12 of them, drawn at random. Then a run of 8 of these
+# tokens, starting at a random position, is repeated.
 
 # %% name="task"
 vocabulary, first, repeated = 100, 12, 8
@@ -78,30 +78,31 @@ print(sequences)
 print("copied from position", start.flatten().tolist())
 
 # %% [markdown]
-# Positions are counted from 0, so the first row's repeat begins with its second token, 89. Read the first row. Which of
-# its 20 tokens could you predict from the tokens before them? You cannot predict the first 12, which are random, nor
-# the next one, since any of five tokens may begin the repeat. But once you have seen *one* token of the repeat, you can
-# look it up in the first part and read off its successor. The last 7 tokens can nearly always be predicted.
+# Positions are counted from 0, so the first row's repeat begins with that row's second token, 89. Read the first row.
+# Which of its 20 tokens could you predict from the tokens before them? You cannot predict the first 12, which are
+# random, nor the next one, since any of five tokens may begin the repeat. But once you have seen *one* token of the
+# repeat, you can look it up in the first part and read off its successor. The last 7 tokens can nearly always be
+# predicted.
 #
-# How far back is the earlier copy? It is 8 to 12 positions, depending on the sequence. So learning *where* to look is
-# not enough: a model must learn *what* to look for.
+# How far back is the earlier copy? It is 8 to 12 positions back, depending on the sequence. So learning *where* to look
+# is not enough: a model must learn *what* to look for.
 
 # %% [markdown]
 # ## How wrong is a prediction?
 #
-# After each token a model gives 100 scores, one for every token that might come next. (They are often called
-# **logits**.) Softmax turns them into probabilities. The **loss** at a position is $-\ln p$, where $p$ is the
-# probability that the model gave to the actual next token ($-\ln p$ is the same as $\ln \frac{1}{p}$).
-# `F.cross_entropy` does both steps at once.
+# After each token a model gives 100 scores, one for every possible next token. (They are often called **logits**.)
+# Softmax turns them into probabilities. The **loss** at a position is $-\ln p$, where $p$ is the probability that the
+# model gave to the actual next token ($-\ln p$ is the same as $\ln \frac{1}{p}$). `F.cross_entropy` does both steps at
+# once.
 
 # %% name="loss-values"
 for p in [1.0, 0.5, 0.1, 0.01]:
     print(f"p = {p}: loss {math.log(1 / p):.4f}")
 
 # %% [markdown]
-# A prediction that is certain and right costs nothing, 0.0000. A probability of one half costs 0.6931, one tenth
-# 2.3026. One hundredth, all that we can give each of 100 equally likely tokens, costs 4.6052. That number is $\ln 100$;
-# we shall meet it again.
+# A prediction that is certain and right costs nothing, 0.0000. A probability of one half costs 0.6931, and one tenth
+# costs 2.3026. One hundredth, the most that we can give each of 100 equally likely tokens, costs 4.6052. That number is
+# $\ln 100$; we shall meet it again.
 
 # %% [markdown]
 # **Question 7.1.** A model sees only the past. What is the lowest *average* loss that it can reach on the random
@@ -129,9 +130,9 @@ print(f"{0.01 * right + 0.99 * wrong:.4f}")
 # ### Exercise 7.1 · The loss of the next token
 # 2 points · ★★☆ · 10 minutes
 #
-# Compute the losses of one sequence; try it without `F.cross_entropy`. The scores in row $t$ predict token $t + 1$. So
-# the last row has no target, and there are $T - 1$ losses. Scores may be large: the loss of a very unlikely token must
-# be large but finite.
+# Compute the losses of one sequence; try it without `F.cross_entropy`. The scores in row $t$ predict token $t + 1$.
+# So the last row has no target, and there are $T - 1$ losses. Scores may be large: the loss of a very unlikely token
+# must be large but finite. Training needs their gradients, so use torch's functions throughout.
 
 # %% name="exercise-7-1"
 def my_next_token_losses(scores, tokens):
@@ -148,15 +149,15 @@ assert check("7.1", my_next_token_losses).status == "right"
 check("7.1", my_next_token_losses)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Row 0 of the scores has seen token 0 and predicts token 1, so we drop the last row and the first
+# **Why it works.** Row 0 of the scores is made from token 0 and predicts token 1, so we drop the last row and the first
 # token. `log_softmax` is the logarithm of softmax, computed in one step that large scores cannot overflow. `gather`
 # then picks one column in each row, that of the actual token.
 
 # %% [markdown]
 # ## A model of nothing but attention
 #
-# Tokens are numbers, but attention needs vectors. `nn.Embedding` is a table with a learned vector for each token, its
-# embedding. Without a mask, attention does not know the order of its inputs: shuffling chapter 1's words would change
+# Tokens are numbers, but attention needs vectors. `nn.Embedding` is a table with a learned vector, the embedding, for
+# each token. Without a mask, attention does not know the order of its inputs: shuffling chapter 1's words would change
 # no context vector. A causal mask does reveal the order, but a model must work it out over several layers (chapter 9).
 # So we add a second table with a vector for each **position**.
 #
@@ -174,7 +175,7 @@ class AttentionOnly(nn.Module):
         self.token_vectors = nn.Embedding(vocabulary, width)
         self.position_vectors = nn.Embedding(context_length, width)
         for table in [self.token_vectors, self.position_vectors]:
-            nn.init.normal_(table.weight, std=0.3)  # 1.0 would drown what the layers add at first
+            nn.init.normal_(table.weight, std=0.3)  # 1.0 would outweigh what layers add at first
         self.layers = nn.ModuleList(
             MultiHeadAttention(width, width, context_length, dropout, num_heads)
             for _ in range(num_layers)
@@ -219,22 +220,22 @@ def parts(losses):
 
 
 torch.manual_seed(1)
-fresh, fresh_start = repeats(512)  # sequences to test with; no model trains on them
+fresh, fresh_start = repeats(512)  # sequences for tests; no model trains on them
 with torch.no_grad():
     print("random part {:.1f}, repeat {:.1f}".format(*parts(next_token_losses(model, fresh))))
 
 # %% [markdown]
-# Untrained, the model knows nothing about either: 4.6 and 4.6, about the floor. All tokens get about the same
-# probability.
+# Untrained, the model knows nothing about either part: both losses are 4.6, about the floor. All tokens get about the
+# same probability.
 
 # %% [markdown]
 # ## Training
 #
 # A training step takes a batch, computes the losses, finds how each parameter affects their mean (`backward`), and
-# changes all parameters a little in the direction that lowers it (`step`). AdamW is the usual rule for how much. The
-# **learning rate** scales all these changes. We let it shrink steadily from 0.02 to 0, so that the model settles.
+# changes all parameters a little in the direction that lowers it (`step`). AdamW is a common rule for how much each
+# changes. The **learning rate** scales all changes. We let it shrink steadily from 0.02 to 0, so the model settles.
 #
-# Our function takes all batches at once and returns the losses of every step. A progress bar shows how far it has come.
+# Our function takes all batches at once and returns the losses of every step. A bar shows its progress.
 
 # %% name="train"
 def train(model, batches, copies=None):
@@ -257,8 +258,8 @@ def train(model, batches, copies=None):
     return torch.stack(history)
 
 # %% [markdown]
-# We train for 250 steps with 64 new sequences each. Each sequence is used only once, so memorising does not help. This
-# takes a few seconds.
+# We train for 250 steps with 64 new sequences each. Each sequence is used only once, so memorising does not help.
+# Training takes a few seconds.
 
 # %% name="training"
 torch.manual_seed(2)
@@ -280,9 +281,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# For 80 steps the loss on the repeat falls slowly. Then it drops steeply for some forty steps, and continues towards 0.
+# For 80 steps the loss on the repeat falls slowly. Then it drops steeply for some forty steps, and falls slowly again.
 # The loss on the random part ends where it must, close to the floor. In between it rises: the model bets on tokens that
-# it has already seen, before it knows when to.
+# it has already seen, before it has learned when to.
 #
 # Does this hold for sequences that the model has never seen?
 
@@ -303,7 +304,7 @@ print(f"repeat {repeat:.1f}, below 0.4: {repeat < 0.4}")
 
 # %% [markdown]
 # It does: 4.7 and 0.3. Why 0.3 and not 0? "Look up the token that I have just seen" has two answers if that token
-# occurs twice in the first part. Let us examine such positions separately.
+# occurs twice in the first part. We examine such positions separately.
 
 # %% name="twice"
 with torch.no_grad():
@@ -312,11 +313,11 @@ seen = fresh[:, first:-1]  # (512, 7), the tokens that are looked up
 count = (fresh[:, None, :first] == seen[:, :, None]).sum(dim=-1)  # (512, 7, 12) -> (512, 7)
 print("occurs there once: below 0.2:", bool(losses[count == 1].mean() < 0.2))
 print("more than once:    above 1.0:", bool(losses[count > 1].mean() > 1.0))
-print(f"share of positions with more than once: {(count > 1).float().mean():.2f}")
+print(f"more than once:    share of positions {(count > 1).float().mean():.2f}")
 
 # %% [markdown]
 # One position in nine, 0.11, is ambiguous for this model, and costs it more than 1 on average. The others cost less
-# than 0.2. But how does it copy?
+# than 0.2. But how does the model copy?
 
 # %% [markdown]
 # ## Which head does it?
@@ -340,7 +341,7 @@ def watch(model, tokens):
 
 # %% [markdown]
 # We watch both layers on the fresh sequences, and draw the maps of the first sequence, beginning with layer 0. (The
-# very last token is left out, since it predicts nothing. Where a token occurs twice, its position follows in brackets.)
+# last token is left out, since it predicts nothing. Where a token occurs twice, its position follows in brackets.)
 # Where will the head look?
 
 # %% name="first-layer" shows="Map of attention weights, 19 tokens by 19. In the rows of the random part the weight lies mostly just left of the diagonal, on the token before. In the rows of the repeat it is spread thinly over the random part."
@@ -354,7 +355,7 @@ pictures.show_weights(
 # %% [markdown]
 # In the random part there is a stripe just below the diagonal: nearly every token looks at the one *before* it. Such a
 # head is called a **previous-token head**. It writes into each token which token came before. (In the rows of the
-# repeat it does something else, which copying hardly needs.)
+# repeat it does something else, of little use in copying.)
 #
 # What can layer 1 do with that?
 
@@ -367,15 +368,16 @@ pictures.show_weights(
 # In the rows of the repeat there is a stripe of weights near 1, far from the diagonal. Take any of these rows and find
 # the same number in the random part: the weight lies on the token *after* it. That is the token to predict. (The rows
 # above have nothing to look up. But their weights must sum to 1, so they put them on the very first token. Such a token
-# is called an **attention sink**; Xiao et al., 2023, found them in large models.)
+# is called an **attention sink**; Xiao et al., 2023, found some in large models.)
 #
 # This is an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
 # answer, because layer 0 has written into each token what came before. Together, the two heads implement the rule "A
-# was followed by B, here is A again, so B".
+# was followed by B, here is A again, so B is next".
 #
-# Follow one token through both heads. In the next figure layer 1's arc goes from the token that asks to the key that it
-# reads, and layer 0's goes on from there. Choose a query in the repeat. Where does each arc end? Training kept a copy
-# of the model before every tenth step: slide back to the first one. Does one layer learn its job before the other?
+# Follow one token through both heads. In the next figure, layer 1's arc goes from the token that asks to the key that
+# it reads, and layer 0's arc continues from there. Choose a query in the repeat. Where does each arc end? Training kept
+# a copy of the model before every tenth step: slide back to the first copy. Does one layer learn its job before the
+# other?
 
 # %% name="two-heads-live"
 copies.append(model)  # after the last step
@@ -390,8 +392,8 @@ live.show_attention(moments, names, masked=future[:-1, :-1], maps="layer", losse
 # %% [markdown]
 # ### Does this hold for all sequences?
 #
-# One picture shows one sequence. So we measure, over all 512, how much weight lies where we claim. For each query we
-# name a position and gather the weight there.
+# One picture shows one sequence. So we measure, over all 512 sequences, how much weight lies where we claim. For each
+# query we name a position and gather the weight there.
 
 # %% name="share"
 def share(weights, queries, positions):
@@ -454,8 +456,8 @@ for gone in [0, 1]:
     print(f"without layer {gone}: repeat above 3: {test(maimed)[1] > 3}")
 
 # %% [markdown]
-# Without either one the loss on the repeat is above 3 again. Neither layer can copy alone: layer 1 reads what layer 0
-# has written.
+# Whichever layer we remove, the loss on the repeat is above 3 again. Neither layer can copy alone: layer 1 reads what
+# layer 0 has written.
 
 # %% [markdown]
 # **Question 7.2.** We train a model with *one* layer on the same task. Why can its head not find the token after the
@@ -469,8 +471,8 @@ for gone in [0, 1]:
 answer("Q7.2", "b")
 
 # %% [markdown]
-# Let us see. Then let us make the task easier and always copy from position 0 on. Now the earlier copy is always 12
-# positions back, and the token after it, the answer, is always 11.
+# Let us see. Then we make the task easier and always copy from position 0 on: the earlier copy is always 12 positions
+# back, and the token after it, the answer, is always 11 back.
 
 # %% name="one-layer"
 torch.manual_seed(123)
@@ -510,7 +512,7 @@ pictures.show_curves(
 
 # %% [markdown]
 # With two heads the loss drops just as steeply, a little later, and ends at about the same level. More heads are not
-# always better. What do they look at?
+# always better. What do these heads look at?
 
 # %% name="two-heads-shares"
 weights = watch(two_heads, fresh[:, :-1])  # (2, 512, 2, 19, 19)
@@ -520,15 +522,15 @@ print("layer 0, previous token above 0.6:", (previous > 0.6).tolist())
 print("layer 1, token after the earlier copy above 0.7:", (induction > 0.7).tolist())
 
 # %% [markdown]
-# In layer 0 the heads differ: head 0 is a previous-token head, head 1 is not. In layer 1 both do the same. Nobody told
-# them to. With another seed they may share the work differently: the random starting parameters decide which head does
-# what.
+# In layer 0 the heads differ: head 0 is a previous-token head, and head 1 is not. In layer 1 both do the same. Nobody
+# assigned these jobs. With another seed they may share the work differently: the random starting parameters decide
+# which head does what.
 
 # %% [markdown]
 # ## Without the mask
 #
-# Chapter 3 said that a model that may see the future learns to copy, not to predict. Now we can watch this happen. In
-# our class the mask is a buffer; filled with `False`, it hides nothing.
+# Chapter 3 said that a model that may see the future learns to copy, not to predict. Now we watch this happen. In our
+# class the mask is a buffer; filled with `False`, it hides nothing.
 
 # %% name="set-mask"
 def set_mask(model, hidden):
@@ -568,7 +570,7 @@ pictures.show_curves(
 # model can see.
 #
 # Strangely, the repeat is now the harder part. It holds the one token that the model cannot peek at, the last: the
-# input ends just before it. How well does the model predict that token, and what happens with the mask back?
+# input ends just before it. How well does the model predict that token, and what happens when the mask is back?
 
 # %% name="cheat-exposed"
 with torch.no_grad():
@@ -578,7 +580,7 @@ set_mask(cheat, future)
 print("with the mask back, random part above 6:", test(cheat)[0] > 6)
 
 # %% [markdown]
-# Where it cannot peek, it knows little. With the mask back it does worse than an untrained model: it is often sure, and
+# Where it cannot peek, it knows little. With the mask back it does worse than an untrained model: it is often sure but
 # wrong. In real use there is no future to see, and nearly all this model has learned is to look one position to the
 # right.
 
@@ -613,7 +615,7 @@ check("7.3", my_floor)
 # ## Cross-attention that learns
 #
 # Chapter 6's German words asked English ones with vectors that we had written by hand. Can cross-attention learn such
-# vectors? Here is a small task with two sequences: eight letters come in, and the same letters go out in reverse.
+# vectors? Here is a small task with two sequences: eight letters come in, and the same letters go out in reverse order.
 #
 # The output asks. It has no letters yet, so each of its positions has a learned vector, from which its query is made.
 # The letters answer.
@@ -631,7 +633,7 @@ class Reverser(nn.Module):
         self.to_scores = nn.Linear(width, vocabulary)
 
     def both(self, letters):
-        """The sequence that asks, (B, T, width), and the one that answers, the same shape."""
+        """The sequence that asks, (B, T, width), and the one that answers, of the same shape."""
         answers = self.letter_vectors(letters) + self.position_vectors.weight
         return self.asking_vectors.weight.expand_as(answers), answers
 
@@ -695,8 +697,8 @@ for dropout, learner in learners.items():
 # its 128 sequences. That is called **overfitting**.
 #
 # Dropout makes memorising harder, because about half of the weights are missing, different ones each time. The gap
-# narrows at both ends, to 1.6 and 6.7. But it is no cure: on fresh sequences the model is still above the floor. What
-# worked before was *more data*. With 16,000 different sequences there was nothing to gain from memorising, and the
+# narrows at both ends, to 1.6 and 6.7. But dropout is no cure: on fresh sequences the model is still above the floor.
+# What worked before was *more data*. With 16,000 different sequences there was nothing to gain from memorising, and the
 # model found the rule.
 
 # %% name="repeat-small"
@@ -711,7 +713,7 @@ print("repeat, fresh, above 3:", above)
 # ## A model that writes
 #
 # Finally, we train on tokens that mean something. Our text is an old English nursery rhyme in which every verse repeats
-# the one before and adds a line in front. A short loop builds it.
+# the one before and adds a part in front. A short loop builds it.
 
 # %% name="rhyme"
 lines = [
@@ -750,9 +752,9 @@ def decode(numbers):
 print(repr("".join(characters)))
 
 # %% [markdown]
-# There are 27 different characters, including line break and space. To write, a model gives probabilities for the next
-# character; we draw one, append it, and ask again. To draw, we pick a random number between 0 and 1 and see in whose
-# share it falls.
+# There are 27 different characters, including space and line break. To write, a model gives probabilities for the next
+# character; we draw one, append it, and ask again. To draw, we pick a random number between 0 and 1 and see in which
+# character's share it falls.
 
 # %% name="generate"
 context_length = 32
@@ -770,8 +772,8 @@ def generate(model, start, length):
     return decode(numbers)
 
 # %% [markdown]
-# One different letter can change all letters after it. To make this model write the same on your machine as here, we
-# use 64 bits per number instead of 32. (The runs above did not need that: they printed only what does not depend on the
+# One changed letter can change all that follow. To make this model write the same text on your machine as here, we use
+# 64 bits per number instead of 32. (The runs above did not need that: they printed only what does not depend on the
 # last digits.)
 
 # %% name="before-training"
@@ -803,8 +805,8 @@ print(generate(writer, opening, 200))
 # put the verses together. For its first 32 characters it still sees some of our opening; from then on it sees only what
 # it has written itself.
 #
-# But by now we know what to ask about such a loss. Has the model learned a rule, or memorised the text? Here is a
-# sentence that is not in the rhyme but uses only words from it.
+# But we know what to ask about such a loss. Has the model learned a rule, or memorised the text? Here is a sentence
+# that is not in the rhyme but uses only words from it.
 
 # %% name="another-sentence"
 @torch.no_grad()
@@ -817,16 +819,16 @@ print("in the rhyme, below 0.5:    ", loss_of("the cow with the crumpled horn") 
 print("not in the rhyme, above 1:  ", loss_of("the maiden kissed the farmer") > 1)
 
 # %% [markdown]
-# It has mostly memorised. For a text this short that is to be expected: this is a small data set again. A model like
-# GPT-2 is much larger than ours and has read much more.
+# It has mostly memorised the text. For a text this short that is to be expected: this is a small data set again. A
+# model like GPT-2 is much larger than ours and has read much more.
 
 # %% [markdown]
 # ### Exercise 7.4 · Temperature
 # 1 point · ★☆☆ · 5 minutes
 #
 # Models that write are often given a **temperature**: the scores are divided by it before softmax. Below 1 the
-# likeliest token gains, and the text gets safe and dull; above 1 unlikely tokens gain, and it gets wild. Compute the
-# probabilities. Beware: dividing by a small temperature makes scores large.
+# likeliest token gains, and the text gets safe and dull; above 1 unlikely tokens gain, and the text gets wild. Compute
+# the probabilities. Beware: dividing by a small temperature makes scores large.
 
 # %% name="exercise-7-4"
 def my_probabilities(scores, temperature):
@@ -843,7 +845,7 @@ check("7.4", my_probabilities)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** It is like the division by $\sqrt{d_k}$ in chapter 2: differences between scores shrink or grow, and
-# with them the ratios between probabilities. Near 0 the largest score takes all, as with `argmax`. At very high
+# with them the ratios between probabilities. Near 0 the largest score gets everything, as with `argmax`. At very high
 # temperatures all tokens become equally likely.
 
 # %% [markdown]
@@ -853,7 +855,7 @@ check("7.4", my_probabilities)
 progress(7)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # | loss | what it may mean |
 # | --- | --- |

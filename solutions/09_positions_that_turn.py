@@ -10,15 +10,15 @@
 # **After this chapter you can**
 #
 # * turn queries and keys so that positions affect a score only through their distance;
-# * recognise four slips that raise no error: layouts mixed, keys turned twice, positions that start again at 0, groups
+# * recognise four slips that raise no error: mixed layouts, keys turned twice, positions that start again at 0, groups
 #   repeated in the wrong order;
 # * turn only part of a head, or none of it, and say what then conveys order;
-# * write one class whose arguments make it the layer of GPT-2, Llama 3, Gemma 3 or Phi, and prove it.
+# * write one class whose arguments make it the layer of GPT-2, Llama 3, Gemma 3 or Phi, and verify that it matches.
 #
 # **Time.** About 90 minutes, exercises included; training near the end takes about 15 seconds. **You need** chapters 5
 # to 7: the split into heads, the cache, the model that copies.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+# Run the cells from top to bottom (Shift + Enter). The first cell finds or installs the course's helper package.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -92,14 +92,14 @@ for is_causal in [False, True]:
         print(f"causal: {is_causal}, layers: {num_layers}, last token unchanged: {same}")
 
 # %% [markdown]
-# After one causal layer the last token has still seen a bag of words. After two it has not, because in layer 1 each
-# token mixed only what *it* could see: the first only itself, the second two tokens. So a causal mask alone **carries**
-# position information (Haviv et al., 2022). But a model must extract it, layer by layer. Near the end we train a model
-# that has nothing else.
+# After one causal layer, the last token has still seen only a bag of words. After two it has seen more, because in
+# layer 0 each token mixed only what *it* could see: the first only itself, the second only two tokens. So a causal mask
+# alone **carries** position information (Haviv et al., 2022). But a model must extract it, layer by layer. Near the end
+# we train a model with only this mask.
 #
-# GPT-2 and chapter 7's model give positions directly: to each token they *add* a learned vector, a row of a table of
-# positions. What does a score then contain? Each query and key is the sum of a part for *what* the token is and one for
-# *where* it is, so their product has four parts.
+# GPT-2 and chapter 7's model encode positions directly: to each token they *add* a learned vector, a row of a position
+# table. What does a score then contain? Each query and key is the sum of a part for *what* the token is and one for
+# *where* it is, so their dot product has four parts.
 
 # %% name="four-parts"
 torch.manual_seed(123)
@@ -110,7 +110,7 @@ print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 
 # %% [markdown]
 # Only the last part depends on positions alone. It is a separate number for every *pair* of positions: only training
-# makes 7 and 3 score like 14 and 10. And a table that ends at row 1023 has nothing for position 1024.
+# can make 7 and 3 score like 14 and 10. And a table that ends at row 1023 has nothing for position 1024.
 #
 # What matters in a text is often "the word before" or "three words back". Can we make positions affect a score only
 # through their **distance**?
@@ -126,7 +126,7 @@ print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 #
 # * **a** Nothing: both now point elsewhere.
 # * **b** Only their lengths.
-# * **c** Their lengths, and their dot product.
+# * **c** Their lengths and their dot product.
 
 # %% name="question-9-1"
 answer("Q9.1", "c")
@@ -145,13 +145,13 @@ for m, n in [(7, 3), (14, 10), (1004, 1000), (7, 4)]:
 
 # %% [markdown]
 # The three pairs of positions 4 apart give the same score, to the last printed digit. Distance 3 gives a different one.
-# Turning both arrows further by the same angle changes nothing: only the difference between the two turns matters.
-# Write $R_m$ for the turn at position $m$:
+# Turning both arrows further by the same angle changes nothing: only the difference between their turns matters. Write
+# $R_m$ for the turn at position $m$:
 #
 # $$(R_m q) \cdot (R_n k) = q \cdot (R_{n-m} k)$$
 #
-# That is the whole idea of **rotary positions** (RoPE, Su et al., 2021): nothing is added to a token; its query and key
-# are turned instead. Values are not turned, since they are passed on, not compared.
+# That is the idea of **rotary positions** (RoPE, Su et al., 2021): nothing is added to a token; its query and key are
+# turned instead. Values are not turned, since they are passed on, not compared.
 
 # %% [markdown]
 # ## Many pairs, many speeds
@@ -196,10 +196,10 @@ pictures.show_curves(
 
 # %% [markdown]
 # A fast pair distinguishes neighbours but soon repeats itself. A slow pair hardly changes over a sentence, so it can
-# compare *what* two tokens are, wherever they occur in it.
+# compare *what* two tokens are, wherever they occur.
 
 # %% [markdown]
-# **Question 9.2.** A head should look exactly one token back. Which pairs distinguish distance 1 from distance 2 best?
+# **Question 9.2.** A head should look exactly one token back. Which pairs best distinguish distance 1 from distance 2?
 #
 # * **a** The last, which turn most slowly.
 # * **b** The first, which turn fastest.
@@ -217,7 +217,7 @@ answer("Q9.2", "b")
 
 # %% name="exercise-9-1"
 def my_rotate(x, positions, base):
-    """x (..., T, head_dim), each vector turned by its position in (T,): the same shape."""
+    """x (..., T, head_dim), each vector turned by its entry in positions (T,): the same shape."""
     ### BEGIN SOLUTION
     head_dim = x.shape[-1]
     frequencies = base ** (-2 * torch.arange(head_dim // 2) / head_dim)  # (head_dim / 2,)
@@ -280,15 +280,15 @@ print([f"{score(m, n):.10f}" for m, n in [(7, 3), (14, 10), (1004, 1000)]], f"{s
 live.show_rotary(query[0], key[0], frequencies)
 
 # %% [markdown]
-# The lower row moves both by the same number of positions: every arrow has turned, but no product has changed, and
-# neither has the score. Move only one, and pair 0 reacts at once, while pair 3 hardly moves.
+# In the lower row, query and key have moved by the same number of positions: every arrow has turned, but no product or
+# score has changed. Move only one, and pair 0 reacts at once, while pair 3 hardly moves.
 
 # %% [markdown]
 # ## Two layouts
 #
 # Which two numbers form a pair? Like most models in the library `transformers`, we took number $k$ of each half:
 # **halves**. The paper, Llama's original code, and some models in the library (Cohere's, GLM-4, Llama 4) pair
-# neighbours, 0 with 1, then 2 with 3: **interleaved** pairs. Neither is better.
+# neighbours, 0 with 1, then 2 with 3: **interleaved** pairs. Neither layout is better.
 
 # %% name="interleaved"
 def rotate_interleaved(x, positions, frequencies):
@@ -303,11 +303,11 @@ def rotate_interleaved(x, positions, frequencies):
 print(f"halves {score(7, 3):.4f}, interleaved {score(7, 3, rotate_interleaved):.4f}")
 
 # %% [markdown]
-# The same query and key get different scores. In both layouts positions matter only through their distance, but the two
-# cannot be mixed.
+# The same query and key get different scores. In both layouts, positions matter only through their distance, but the
+# two cannot be mixed.
 
 # %% [markdown]
-# **Question 9.3.** You load weights that were trained with interleaved pairs into a layer that pairs halves. What
+# **Question 9.3.** You load weights that were trained with interleaved pairs into a layer that uses halves. What
 # happens?
 #
 # * **a** The layer loads and runs, but its output is wrong.
@@ -319,7 +319,7 @@ answer("Q9.3", "a")
 
 # %% [markdown]
 # That is the first silent slip, **mixed layouts**. The fix is simple: reorder the numbers of queries *and* keys, so
-# that the first numbers of all pairs come before the second.
+# that the first numbers of all pairs come before the second numbers.
 
 # %% name="permuted"
 order = torch.cat([torch.arange(0, 8, 2), torch.arange(1, 8, 2)])
@@ -329,17 +329,17 @@ print(f"halves, after the permutation {score(7, 3):.4f}")
 
 # %% [markdown]
 # Halves now give the interleaved score. A query's numbers come from the rows of `W_query`, so a file's rows can be
-# reordered once and for all, head by head. Or the layer can take the pairs as they are: `turn_pairs` has an argument
-# for that. [Chapter 11](11_a_model_that_speaks.ipynb) finds interleaved pairs in a real file.
+# reordered once, head by head. Or the layer can take the pairs as they are: `turn_pairs` has an argument for that.
+# [Chapter 11](11_a_model_that_speaks.ipynb) finds interleaved pairs in a real file.
 
 # %% [markdown]
 # ## Turn a part, or nothing
 #
 # A slow pair says little about position, so why turn it? Phi-1 turns half of each head's numbers, GPT-NeoX and
-# Qwen3-Next a quarter: **partial rotary**. A pair of frequency 0 never turns, so our own head needs no new function,
-# only different frequencies. (Those models' files need more: they pair the two halves of the *turned part*. Zeros at
-# the end of the frequencies would pair other numbers, mixing layouts again. For such files `turn_pairs` leaves the rest
-# of the head unchanged.)
+# Qwen3-Next a quarter (**partial rotary**). A pair of frequency 0 never turns, so our own head needs no new function,
+# only different frequencies. (Those models' files need more: they pair the two halves of the *turned part*. Appending
+# zero frequencies would pair other numbers, mixing layouts again. For such files `turn_pairs` leaves the rest of the
+# head unchanged.)
 
 # %% [markdown]
 # ### Exercise 9.2 · Turn a part
@@ -364,7 +364,7 @@ check("9.2", my_partial)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** An angle of 0 leaves a pair unchanged: its cosine is 1, its sine 0. The turned part is like a
-# smaller head, with fast and slow hands; dividing by `head_dim` would omit the slow ones.
+# smaller head, with fast and slow hands; dividing by `head_dim` instead would omit the slow ones.
 
 # %% [markdown]
 # How do scores now depend on distance? We place one query and one key 0, 1, 10 and 100 positions apart:
@@ -376,14 +376,14 @@ for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zer
     print(f"{name:5}", *(f"{each.item():8.4f}" for each in turned))
 
 # %% [markdown]
-# With nothing turned, the score is the same at every distance. Such layers have **no position encoding** (NoPE); in
-# SmolLM3 and Llama 4, every fourth layer is of this kind. By themselves they see order only through the causal mask.
+# With nothing turned, every distance gives the same score. Such layers have **no position encoding** (NoPE); in SmolLM3
+# and Llama 4, every fourth layer is of this kind. By themselves they see order only through the causal mask.
 
 # %% [markdown]
 # ## Longer texts
 #
 # A model trained on texts of 8,192 tokens is given one of 100,000. Its slow pairs have never turned that far. If we
-# divide all positions by 32 (position interpolation, Chen et al., 2023), it knows every angle, but neighbours are 32
+# divide all positions by 32 (position interpolation, Chen et al., 2023), it has met every angle, but neighbours are 32
 # times closer than in training. Llama 3.1 slows only the pairs that need it: those that made fewer than four turns in
 # training.
 
@@ -407,17 +407,17 @@ for k in [0, 12, 16, 18, 20, 31]:
 
 # %% [markdown]
 # The fast pairs, which distinguish neighbours, are unchanged. The slow ones are 32 times slower, and in between the
-# change is gradual. (YaRN, Peng et al., 2023, sets the upper border at 32 turns, and multiplies queries and keys by
+# change is gradual. (YaRN, Peng et al., 2023, sets the upper limit at 32 turns and multiplies queries and keys by
 # $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it with a factor of 32, which almost doubles its scores. The course's
-# `yarn` computes frequencies and scale.) Whether a model *reads* such texts well is another matter: that takes further
-# training.
+# `yarn` computes the frequencies and the scale.) Whether a model *reads* such texts well is another matter: that takes
+# further training.
 
 # %% [markdown]
 # ## Fewer keys
 #
 # A long text also needs memory for the cache. Llama-3.2-1B has 16 layers, each with 32 query heads of 64 numbers. As in
 # chapter 6, query heads share keys and values (**grouped-query attention**): the model has 8 key/value heads, each
-# shared by four query heads. (If all share one, it is **multi-query attention**, Shazeer, 2019.)
+# shared by four query heads. (If all share one, this is **multi-query attention**, Shazeer, 2019.)
 
 # %% name="cache-bytes"
 def cache_bytes(num_layers, num_kv_heads, head_dim, bytes_each=2):
@@ -434,14 +434,14 @@ for num_kv_heads in [32, 8, 1]:
 #
 # * **a** The multiplications for scores and context vectors.
 # * **b** The cache, and the number of rows of `W_key` and `W_value`.
-# * **c** The number of weight matrices.
+# * **c** The number of attention weight matrices.
 
 # %% name="question-9-4"
 answer("Q9.4", "b")
 
 # %% [markdown]
 # So is no time saved? To generate a token, a model reads the whole cache. Queries that share keys become rows of one
-# product.
+# matrix.
 
 # %% name="time-fewer-keys" tags=["nbval-ignore-output"]
 def step(query, keys, values):
@@ -456,11 +456,11 @@ for num_kv_heads in [32, 8, 1]:
     print(f"{num_kv_heads:2} key/value heads: {min(timer.repeat(40, number=1)) * 1000:4.1f} ms")
 
 # %% [markdown]
-# Sharing saves much time, though each line takes the same number of multiplications. Fewer keys and values are fetched
-# from memory, and fetching takes most of the time (chapter 6).
+# Sharing saves a lot of time, though all three need the same number of multiplications. Fewer keys and values are
+# fetched from memory, and fetching takes most of the time (chapter 6).
 
 # %% [markdown]
-# Which heads share? **Neighbours**: with six query heads and two key heads, query heads 0, 1 and 2 share the first. The
+# Which heads share? **Neighbours**: with six query heads and two key heads, heads 0, 1 and 2 share key head 0. The
 # second silent slip is **groups repeated in the wrong order**: `repeat` places whole copies one after another.
 
 # %% name="group-order"
@@ -498,22 +498,22 @@ check("9.3", my_grouped)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `repeat_interleave` repeats each head in place, so that query head `h` meets key head `h // shared`.
-# The rest is chapter 5's attention. Only the cache has fewer heads; the repeated copies last for one product.
+# The rest is chapter 5's attention. Only the cache has fewer heads; the repeated copies are temporary.
 
 # %% [markdown]
 # ## Queries and keys of equal length
 #
 # A dot product is the product of two lengths and a cosine. In training, the lengths can grow, and scores with them,
 # until softmax saturates (chapter 2). Qwen3 and Gemma 3 first remove the lengths: in each head they divide every query
-# and key by its root mean square, then multiply it by learned numbers. That is **QK-norm** (Henry et al., 2020, with a
-# different norm).
+# and key by its root mean square, then multiply it by learned numbers. That is **QK-norm** (Henry et al., 2020, who
+# used a different norm).
 
 # %% [markdown]
 # ### Exercise 9.4 · The norm of queries and keys
 # 1 point · ★☆☆ · 5 minutes
 #
-# Divide each vector by its root mean square, and multiply it by `scale`. Before taking the root, add the small `eps`,
-# so that nothing is divided by 0.
+# Divide each vector by its root mean square, and multiply it by `scale`. Before taking the root, add the small number
+# `eps`, so that nothing is divided by 0.
 
 # %% name="exercise-9-4"
 def my_norm(x, scale, eps):
@@ -530,16 +530,16 @@ assert check("9.4", my_norm).status == "right"
 check("9.4", my_norm)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A root mean square of 1 means a length of $\sqrt{d_k}$. Two such vectors have a dot product of at
-# most $d_k$, so after the division their score is at most $\sqrt{d_k}$, before `scale` is applied. The norm comes
+# **Why it works.** A root mean square of 1 means a length of $\sqrt{d_k}$. Before `scale` is applied, two such vectors
+# have a dot product of at most $d_k$, so their score, divided by $\sqrt{d_k}$, is at most $\sqrt{d_k}$. The norm comes
 # *before* the turn. A turn changes no length, but it mixes the two numbers of a pair, each of which has its own
-# `scale`: unless the two are equal, the other order gives a different result.
+# `scale`: unless the two scales are equal, the other order gives a different result.
 
 # %% [markdown]
 # ## Positions and a cache
 #
-# Suppose the cache holds 1000 tokens, and one is new. Within its call, the new token is number 0. The third slip is
-# **positions that start again at 0**.
+# Suppose the cache holds 1000 tokens and one more arrives. Within its call, the new token is number 0. The third slip
+# is **positions that start again at 0**.
 
 # %% [markdown]
 # **Question 9.5.** With that slip, what is wrong from the second call on?
@@ -552,21 +552,21 @@ check("9.4", my_norm)
 answer("Q9.5", "c")
 
 # %% [markdown]
-# The fourth is **keys turned twice**. A cache may hold keys that are turned or not yet turned. But turning a *whole*
-# cache of turned keys at every step turns old keys again and again. Ours holds turned keys.
+# The fourth is **keys turned twice**. A cache may hold turned keys, as ours does. But turning the *whole* cache at
+# every step would then turn old keys again and again.
 
 # %% [markdown]
-# ### Exercise 9.5 · Positions that go on
+# ### Exercise 9.5 · Positions that continue
 # 3 points · ★★☆ · 10 minutes
 #
 # Turn new queries and keys by their true positions, and extend the cache. Return three tensors, and do not modify the
-# given list. You may call `rotate` from above.
+# list `cache`. You may call `rotate`.
 
 # %% name="exercise-9-5"
 def my_cached(queries, keys, values, cache, frequencies):
     """New queries (B, num_heads, n, head_dim), keys and values (B, num_kv_heads, n, head_dim).
 
-    cache: None, or [keys, values] of all earlier tokens, these keys already turned.
+    cache: None, or [keys, values] of all earlier tokens, the keys already turned.
     Returns the turned queries, and the keys and values of all tokens so far.
     """
     ### BEGIN SOLUTION
@@ -601,7 +601,7 @@ check("9.5", my_cached)
 # You now have nearly all parts of the attention in ten families of models. Two appear elsewhere: Gemma 2 keeps scores
 # within bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three steps still need functions.
 # The second also supports a **sliding window**: a token sees only the last few tokens, including itself. (Chapter 10
-# says why.)
+# explains why.)
 
 # %% name="shared-steps"
 def repeat_groups(heads, num_heads):
@@ -637,28 +637,29 @@ def hidden_from(queries, keys, mask=None, window=None):
     return hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
 
 # %% [markdown]
-# Now the class. Its other steps are those of chapters 5 and 6: `attend` computes and returns the weights; `forward`
+# Here is the class. Its other steps are those of chapters 5 and 6: `attend` computes and returns the weights; `forward`
 # does not, so it can use PyTorch's kernels, which never store them. One step is new: gpt-oss gives each head a
-# **sink**, a learned score that takes part in softmax but has no value, so that a head can look at nothing.
+# **sink**, a learned score that takes part in softmax but has no value, so a head can ignore all keys.
 #
-# It uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and the
-# number of tokens so far; it rejects what does not fit, and drops tokens that have left the window. `fused_attention`
-# calls the kernel, which supports only the causal mask without storing a matrix. So a window is processed in blocks of
-# queries that share a small mask, and padding and sinks become one more number in each query and key. With any one of
-# these, a layer of width 256 or more keeps at most about half as much again for its derivatives (PyTorch 2.11 to 2.15);
-# a wide window in a narrower layer, with few key heads or with sinks, can keep more. Three things cost a matrix: a mask
-# with an entry for each pair of tokens, $(B, T, T)$, bounds for scores, and, on a CPU, dropout.
+# The class uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and
+# the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
+# `fused_attention` calls the kernel, which needs a stored matrix for any but the causal mask. So a window is processed
+# in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each query and
+# key. With any one of these, a layer of width 256 or more keeps at most about 1.5 times as much for its derivatives as
+# without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers, and layers with few key heads or sinks, can
+# keep more. Three things still need a stored matrix: a mask with an entry for each pair of tokens, $(B, T, T)$; bounds
+# for scores; and, on a CPU, dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
-    """A decoder's attention. Beside each argument beyond the sizes, a family that needs it.
+    """A decoder's attention. Brackets after an argument name a family that needs it.
 
     * num_kv_heads (Llama 3): key/value heads, each shared by equally many query heads; None: one
       for each query head.
     * head_dim (Qwen3): None for d_model / num_heads.
     * frequencies (Llama 3): (rotary_dim / 2,) of rotary positions; None: positions are added to
-      the tokens before (GPT-2), or there are none (SmolLM3).
-    * rotary_dim (Phi): how many numbers of a head are turned, the first ones; None: all.
+      the tokens beforehand (GPT-2), or there are none (SmolLM3).
+    * rotary_dim (Phi): only a head's first rotary_dim numbers are turned; None: all.
     * interleaved (Cohere): pairs are neighbours, not number k of each half.
     * bias, out_bias (Qwen2): whether the projections of x, and of the output, have a bias;
       out_bias None: as bias.
@@ -667,7 +668,7 @@ class Attention(nn.Module):
     * sinks (gpt-oss): a learned score for each head that takes part in softmax but has no value.
     * gate (Qwen3-Next): the heads' output is multiplied by a sigmoid of a projection of x.
     * scale (Gemma 3): factor of the scores; None: 1 / sqrt(head_dim).
-    * softcap (Gemma 2): scores stay between minus and plus this; None: no bounds.
+    * softcap (Gemma 2): scores stay between -softcap and softcap; None: no bounds.
     * dropout (GPT-2): the share of weights dropped in training.
     """
 
@@ -749,7 +750,7 @@ class Attention(nn.Module):
         return self.out_proj(merged)
 
     def attend(self, x, cache=None, mask=None):
-        """What forward returns, with the weights (B, num_heads, n, S) in between."""
+        """The output, the weights (B, num_heads, n, S) and the cache."""
         queries, cache = self.project(x, cache)
         weights = self.weights(queries, cache.keys, cache.cut(mask))  # (B, num_heads, n, S)
         weights = F.dropout(weights, self.dropout, self.training)
@@ -774,8 +775,9 @@ class Attention(nn.Module):
         return self.finish(context, x), cache.seen_next(self.window)
 
 # %% [markdown]
-# Does it compute what the models do? With `transformers` we made a tiny model of each family, with random parameters.
-# We stored the input, output and parameters of its first attention module, and the arguments that reproduce it here.
+# Does our class compute what the models do? With `transformers` we made a tiny model of each family, with random
+# parameters. We stored the input, output and parameters of its first attention module, and the arguments that reproduce
+# it here.
 
 # %% name="same-as-the-library"
 for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
@@ -789,15 +791,16 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
     print(f"{family:10} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]
-# One class matches ten families on texts of 11 tokens. (For SmolLM3 we compared a layer without positions.) (At distant
-# positions they differ, since we compute angles in 64 bits and the library in 32: around position 100,000 scores differ
-# by up to several thousandths.) Their files differ in other ways too: GPT-2 stores its matrices transposed, with
-# queries, keys and values in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each takes one line of loading
-# code. Forgetting to transpose or to add 1 is a silent error. DeepSeek comes in chapter 10. Some others' weights are
-# rejected: OLMo-2 normalises before the heads are split, and Cohere, where it normalises, uses LayerNorm.
+# One class matches ten families on texts of 11 tokens. (For SmolLM3 we compared a layer without positions. Far into a
+# text, scores differ, since we compute angles in 64 bits and the library in 32: around position 100,000 by up to
+# several thousandths.) The families' files differ in other ways too: GPT-2 stores its matrices transposed, with
+# queries, keys and values in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each difference takes one line
+# of loading code. Forgetting to transpose or to add 1 is a silent error. DeepSeek follows in chapter 10. Our class
+# rejects some other families' weights: OLMo-2 normalises before the heads are split, and Cohere, where it normalises,
+# uses LayerNorm.
 #
-# Does this comparison also show slips? We reorder the pairs of Llama's queries and keys, as in a file converted once
-# too often; then its query heads, as `repeat` would.
+# Does this comparison reveal slips? We reorder the pairs of Llama's queries and keys, as in a file converted once too
+# often, then its query heads, as `repeat` would.
 
 # %% name="slips-show"
 def off_by(change):
@@ -829,7 +832,7 @@ for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
     print(f"{slip.__name__:26} off by {off_by(slip):.2f}")
 
 # %% [markdown]
-# No error was raised. Without a slip the layer is off by 0.00; slips show only in the numbers.
+# No error was raised. Without a slip the layer is off by 0.00; only these numbers reveal slips.
 
 # %% [markdown]
 # ## Counting a real model
@@ -851,16 +854,15 @@ print(f"Llama-3.2-1B {count_model(16, 2048, 32, 8, 64, 8192, 128_256):>13,}")
 print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=True):>13,}")
 
 # %% [markdown]
-# The totals, 1,235,814,400 and 596,049,920, match the library's models built from these files. Turning adds no
-# parameters.
+# The totals, 1,235,814,400 and 596,049,920, match those of the library's models. Turning adds no parameters.
 
 # %% [markdown]
 # ## Do longer texts come free?
 #
-# Rotary scores exist at every distance. Can a model then read texts longer than any it was trained on? We train models
-# on a small version of chapter 7's task: 7 of 16 tokens, then 6 of these again. One has learned positions, one turns
-# whole heads, one turns half of each, and one has only its causal mask. The longer test has 14 tokens, then 12 of these
-# again. (No token occurs twice in the first part, so the repeat is predictable.)
+# Rotary scores exist at every distance. Can a model then read texts longer than any in training? We train models on a
+# small version of chapter 7's task: 7 of 16 possible tokens, then 6 of these again. One adds learned positions, one
+# turns whole heads, one turns half of each head, and one has only its causal mask. The longer test has 14 tokens, then
+# 12 of these again. (No token occurs twice in the first part, so the repeat is predictable.)
 
 # %% name="long-task"
 def repeats(count, first, repeated):
@@ -928,13 +930,15 @@ for (kind, steps), model in zip(runs, models):
 print(f"guessing {math.log(16):.1f}")
 
 # %% [markdown]
-# After only 100 steps, nothing seems to be learned without positions: 2.5 is hardly better than guessing, which costs
-# $\ln 16$, 2.8. With 300 steps such a model copies, at 0.4. It learns more slowly than the others, which are at 0.0.
+# After only 100 steps, the model without positions seems to have learned nothing: 2.5 is hardly better than guessing,
+# which costs $\ln 16$, or 2.8. With 300 steps it copies, at 0.4. It learns more slowly than the others, which are at
+# 0.0.
 #
-# At twice the length it is ahead, at 1.0, while the others do *worse* than guessing, at 6.0 and more. They are sure,
-# and wrong: there the learned table has rows that met no token in training, and the rotary model's heads, at 10.6, have
-# met no distance above 11. Turning only half does not help: 10.2. Scores exist at every distance, but were not trained
-# at every distance. Nor do longer texts come free without positions: 1.0 is more than 0.4.
+# At twice the length it is ahead, at 1.0, while the others do *worse* than guessing, at 6.0 or more. They are confident
+# but wrong: training never used the learned table's later rows, and showed the rotary model (loss 10.6) no distance
+# above
+# 11. Turning only half does not help: 10.2. Scores exist at every distance, but were not trained at every distance. Nor
+#     do longer texts come free without positions: 1.0 is more than 0.4.
 #
 # Real models handle this in several ways. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
 # nothing in every fourth layer (Kazemnejad et al., 2023, study models without position encodings).
@@ -945,7 +949,7 @@ print(f"guessing {math.log(16):.1f}")
 progress(9)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # $$(R_m q) \cdot (R_n k) = q \cdot (R_{n-m} k), \qquad \theta_k = \mathrm{base}^{-2k / \mathrm{head\_dim}}$$
 #
@@ -965,7 +969,7 @@ progress(9)
 #
 # | silent slip | how to find it |
 # | --- | --- |
-# | layouts mixed | compare one layer's output with the original's |
+# | mixed layouts | compare one layer's output with the original's |
 # | keys turned twice | compare outputs with and without a cache |
 # | positions that start again at 0 | as above, from the second call on |
 # | groups repeated in the wrong order | compare with the original again; shapes never show it |
@@ -975,5 +979,5 @@ progress(9)
 # * From a causal mask alone, a model of two or more layers can work out the order of tokens. Our models with positions
 #   learned faster, but failed at unseen lengths.
 #
-# **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs and how to reduce that, with
+# **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs and how to reduce the cost, with
 # windows, softmax in pieces, and a cache without heads. All chapters: [the course's contents](../README.md#chapters).

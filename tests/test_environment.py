@@ -154,7 +154,7 @@ WITHOUT_TORCH = {
     "macOS before 14": MAC | {"mac_ver": ("11.7.10",)},
     "Windows on ARM": LINUX | {"system": "Windows", "machine": "ARM64", "libc_ver": ("", "")},
     "Linux without glibc (such as Alpine)": LINUX | {"libc_ver": ("musl", "1.2.5")},
-    "Linux with a glibc before 2.28": LINUX | {"libc_ver": ("glibc", "2.17")},
+    "Linux with glibc older than 2.28": LINUX | {"libc_ver": ("glibc", "2.17")},
 }
 
 
@@ -188,7 +188,7 @@ def test_where_there_is_torch_another_python_is_named(known, monkeypatch):
         environment.run_step(["pip"])
 
 
-@pytest.mark.parametrize("status, words", [(0, ""), (1, "the default build (5 GB, not 2)")])
+@pytest.mark.parametrize("status, words", [(0, ""), (1, "the default one (5 GB, not 2)")])
 def test_where_the_cpu_build_cannot_be_had_the_ordinary_one_comes_next(status, words, monkeypatch, capsys):
     commands = []
     monkeypatch.setattr(

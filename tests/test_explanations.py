@@ -145,7 +145,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         "1.2",
         "def my_softmax(scores):\n    scores -= scores.max()\n    return scores.exp() / scores.exp().sum()\n",
         "The mistake is in line 2",
-        "one that somebody else still holds?",
+        "one that other code still uses?",
         "write `scores = scores - scores.max()`",
     ),
     (

@@ -91,7 +91,7 @@ def test_boxes_ask_the_model_and_what_it_cannot_run_is_refused_in_a_sentence(mon
     monkeypatch.setattr(interactive, "display", lambda bundle, raw, **more: Output)
     live.try_language_model(run, each_off, word_of, ["one", "two"], layer=1, head=2)
     sentence, off = boxes
-    assert [box.description for box in boxes] == ["your sentence", "heads off, as 23.3 18.6"]
+    assert [box.description for box in boxes] == ["your sentence", "heads off, such as 23.3 18.6"]
     sentence.value = "stop"
     off.value = "1.2 x"
     sentence.value = "mine"
@@ -99,7 +99,7 @@ def test_boxes_ask_the_model_and_what_it_cannot_run_is_refused_in_a_sentence(mon
     assert "The model stopped with KeyError: 'stop'" in bundles[0]
     assert "x is not a head: write layer.head, such as 23.3" in bundles[2]
     assert (
-        bundles[3].startswith("Live figure: All 2 times 3 heads of a model, and the next word after")
+        bundles[3].startswith("Live figure: All 6 heads of a model, and the next word after")
         and len(bundles) == 4
     )
 

@@ -157,8 +157,8 @@ def test_dropout_counts_no_masked_weight(see):
         empty = [name for name, total in zip(["the (0)", "cat", "the (2)", "dog"], sums) if total == 0]
         nothing = " Nothing is left for {}.".format(", ".join(f'"{name}"' for name in empty)) if empty else ""
         assert said_at_rest(shown) == (
-            f"{int(kept.sum())} of 10 weights are kept. The rows sum to between {sums.min():.2f} and {sums.max():.2f}, "
-            f"on average {sums.mean():.2f}.{nothing}"
+            f"{int(kept.sum())} of 10 weights are kept. The row sums range from {sums.min():.2f} to {sums.max():.2f}, "
+            f"with mean {sums.mean():.2f}.{nothing}"
         )
     assert empty, "a seed and a rate that leave a row nothing"
     assert said_at(shown, "in training: ✕ dropped, the rest × 20.00", 0, 3).endswith(
@@ -182,11 +182,11 @@ def test_every_way_to_hide_padding_says_what_it_does_for_any_number_of_words(see
         elif length:
             worst = to_padding.argmax()
             wanted = (
-                f'No mask: "{names[worst]}" gives {to_padding[worst]:.2f} of its weight to padding. '
-                f"Hidden by {way}: padding weighs nothing."
+                f'Without a mask, "{names[worst]}" gives {to_padding[worst]:.2f} of its weight to padding. '
+                f"Hidden by {way}, padding gets no weight."
             )
         else:
-            wanted = ["is nan.", "shares evenly among the padding.", "so nothing is read."][mask]
+            wanted = ["is nan.", "divides all weight evenly among the padding.", "so nothing is read."][mask]
         assert page.said(shown).endswith(wanted), (length, mask)
         looks = [fill for fill, _ in shown.evaluate(LOOKS)]
         red = ["197, 22, 34" in look for look in looks[:16]]
@@ -208,7 +208,7 @@ def test_the_causal_mask_says_what_rows_sum_to_and_which_cells_leak(see):
         choose(shown, mask=mask, when=when, renormalised=renormalised)
         sums = oracles.causal_weights(layer, x, mask, when, renormalised).sum(dim=-1)
         whole = (sums - 1).abs().max() < 1e-6
-        wanted = "Every row sums to 1;" if whole else f"The rows sum to {sums.min():.2f} to {sums.max():.2f};"
+        wanted = "Every row sums to 1;" if whole else f"The row sums range from {sums.min():.2f} to {sums.max():.2f};"
         assert wanted in said_at_rest(shown)
     choose(shown, mask=True, when=1, renormalised=False)
     told = {place: said_at(shown, "dependency matrix", *place) for place in [(0, 3), (3, 0)]}
@@ -348,7 +348,7 @@ def test_a_small_map_is_read_while_the_large_one_stays(see):
     assert page.said(shown) == f"Layer 0, head 0: {habits(table[0, 0])}"
     assert frames(shown, PICKED) == 1
     assert said_at(shown, "All heads: a row for each layer, a column for each head", 1, 2) == (
-        f"Layer 1, head 2: {habits(table[1, 2])} Press to see it large."
+        f"Layer 1, head 2: {habits(table[1, 2])} Press to enlarge it."
     )
     assert frames(shown, POINTED) == 1
     choose(shown, query=0)
@@ -508,7 +508,7 @@ def test_turned_pairs_point_where_their_numbers_do_and_the_place_behind_the_last
     shown = see(live.show_rotary, torch.tensor([0.0] + 9 * [1.0]), torch.ones(10), torch.ones(5), width=400)
     choose(shown, m=0, n=4)
     at_rest = page.said(shown)
-    assert at_rest.startswith("Distance -4 both times, so the score is ")
+    assert at_rest.startswith("The distance is -4 both times, so the score is ")
     arrow = shown.locator(f"{LIVE} svg path[style*='194, 65, 12']").first.get_attribute("d")
     x, y, to_x, to_y = map(float, re.match(r"M(\S+) (\S+)L([^M ]+) ([^M]+)M", arrow).groups())
     assert to_x == pytest.approx(x) and to_y < y, "the pair 0, 1 points up"
@@ -572,15 +572,15 @@ def test_what_a_changed_number_reaches_is_counted_with_and_without_transpose(see
 def test_a_tile_that_holds_fewer_keys_is_framed_alone_and_what_is_not_there_says_so(see):
     shown = see(live.show_tiles, torch.arange(16.0).view(4, 4), torch.ones(4, 2), TOKENS, 3)
     for tile, (row, column), wanted in [
-        (1, (3, 0), "this score is not made yet."),
-        (2, (3, 3), "this score is not made yet."),
-        (2, (0, 0), "this score was made and forgotten."),
-        (3, (3, 1), "this score was made and forgotten."),
-        (3, (0, 3), "the future, so this score is never made."),
+        (1, (3, 0), "this score is not computed yet."),
+        (2, (3, 3), "this score is not computed yet."),
+        (2, (0, 0), "this score was computed and forgotten."),
+        (3, (3, 1), "this score was computed and forgotten."),
+        (3, (0, 3), "the future, so this score is never computed."),
     ]:
         choose(shown, tile=tile)
         assert said_at(shown, "scores and shares", row, column).endswith(wanted)
-    assert "1 score is there, and m and ℓ of 1 row;" in said_at_rest(shown)
+    assert "1 score is in memory, and m and ℓ of 1 row;" in said_at_rest(shown)
     keys = board(shown, "scores and shares").bounding_box()
     (frame,) = shown.locator(f"{LIVE} svg g:nth-child(3) rect[style*='{PICKED}']").all()
     assert frame.bounding_box()["y"] + frame.bounding_box()["height"] <= keys["y"] + keys["height"] + 3

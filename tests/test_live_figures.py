@@ -212,7 +212,7 @@ def test_a_tile_is_reached_by_a_click_and_no_other_scores_are_drawn(chromium, tm
         assert page.state(shown)["tile"] == tile
         agrees(shown, "show_tiles")
     board.hover(position={"x": size["width"] * 0.9, "y": 5})
-    assert "never made" in page.said(shown)
+    assert "never computed" in page.said(shown)
 
 
 @pytest.mark.parametrize("mask", [False, True])

@@ -82,7 +82,7 @@ def test_all_that_is_written_is_noted_as_the_graders_own(go, everything, tmp_pat
 def test_a_file_of_somebody_else_is_never_replaced(name, go, everything, tmp_path):
     mine = lay(tmp_path / "out", {name: b"mine"}) / name
     done, last = go(CANVAS, *everything)
-    assert not done and f"contains files that no earlier run has written: {name}. Move them away" in last
+    assert not done and f"contains files that no earlier run wrote: {name}. Move them away" in last
     assert "\n" not in last and mine.read_bytes() == b"mine" and written(tmp_path / "out").keys() == {name}
     assert go(CANVAS, *everything, "--preview")[0] and mine.read_bytes() == b"mine"
     mine.rename(tmp_path / "kept")

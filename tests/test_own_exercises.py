@@ -88,7 +88,7 @@ def test_from_the_example_to_grades_without_a_change_of_the_clone(do, tmp_path):
 def test_own_exercises_alone_are_chapter_100(do, tmp_path):
     downloads, out = tmp_path / "downloads", tmp_path / "grades"
     downloads.mkdir()
-    assert "your own, in a folder exercises" in do(grade.main, downloads, "--out", out, "--chapters", 100)
+    assert "your own exercises, in a folder exercises" in do(grade.main, downloads, "--out", out, "--chapters", 100)
     folder = lay(tmp_path / "exercises", {"local.py": EXAMPLE.encode()})
     do(command.main, "build", folder)
     made, _ = handed_out(folder)

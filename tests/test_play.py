@@ -201,7 +201,7 @@ def test_a_sentence_is_typed_and_a_word_without_numbers_is_told_the_words_that_h
     sentence.fill("Eva gave Paul it because he liked the book")
     assert {"Eva", "Paul", "book"} <= set(shown.locator(f"{LIVE} svg text").all_text_contents())
     sentence.fill("Eva liked the dog")
-    assert page.said(shown).startswith("There are no numbers for “dog”. Words that have: Anna, Eva,")
+    assert page.said(shown).startswith("There are no numbers for “dog”. Words with numbers: Anna, Eva,")
 
 
 @browser.needs_chromium
@@ -210,7 +210,7 @@ def test_the_sentence_that_goes_wrong_is_shown_when_asked_for(opened):
     shown.get_by_role("application", name="query. Arrow keys", exact=False).focus()
     shown.keyboard.press("Enter")
     picked_number(shown).fill("0")
-    shown.get_by_label("show the sentence in the reply").check()
+    shown.get_by_label("show the sentence from the reply").check()
     quoted = page.said(shown).split('"')[1].split()
     drawn = shown.locator(f"{LIVE} svg text").all_text_contents()
     assert [word for word in drawn if word in play.BOARDS["1.1"].words][: len(quoted)] == quoted
@@ -226,7 +226,7 @@ def test_before_the_first_move_the_goal_is_framed_and_said(id, opened):
     told = " | ".join(shown.locator(f"{LIVE} svg text").all_text_contents())
     asks = words[words.index("it") if board.kind == "query" else -1]
     named = f"“{words[wanted.argmax()]}”" if np.count_nonzero(wanted) == 1 else ""
-    assert f"Puzzle: make “{asks}” read {named}" in told and f"now: “{asks}” reads many words alike" in told
+    assert f"Puzzle: make “{asks}” read {named}" in told and f"now: “{asks}” reads many words about equally" in told
 
 
 @browser.needs_chromium

@@ -121,7 +121,7 @@ def test_a_head_that_is_too_strict_for_an_average_hears_so():
     "handed, words",
     [
         (np.arange(COUNT)[:, None] * 1.0, "The value passes on the place. Should it?"),
-        (AGES[:, None] * 2, "Yours is always 2.0 times the right one."),
+        (AGES[:, None] * 2, "Your output is 2.0 times the right one."),
         (np.array([[3.0], [-9], [40], [0], [7], [77]]), "It should be 50.00. Which value does each word pass on?"),
     ],
 )

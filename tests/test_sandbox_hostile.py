@@ -144,12 +144,12 @@ NO_ANSWER = {
     "garbage to the grader": (
         "import os\nfor k in range(3, 64):\n    try:\n        os.write(k, b'right' * 9)\n"
         "    except OSError:\n        pass\nos._exit(0)",
-        "data that is no answer",
+        "data that is not an answer",
     ),
     "garbage before the answer": (
         RIGHT + "import os\nfor k in range(3, 64):\n    try:\n        os.write(k, bytes(9))\n"
         "    except OSError:\n        pass",
-        "data that is no answer",
+        "data that is not an answer",
     ),
     "no end of garbage": (
         "import os\nwhile True:\n    for k in range(3, 64):\n        try:\n"

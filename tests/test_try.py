@@ -94,7 +94,7 @@ def test_controls_that_would_do_nothing_are_not_there(make, left, shown, control
 @pytest.mark.parametrize(
     "make, sentence",
     [
-        (lambda length, dropout: lambda x: None, "^Your layer gives None: fill in the exercise"),
+        (lambda length, dropout: lambda x: None, "^Your layer returns None: fill in the exercise"),
         (lambda length, dropout: lambda x: x[0], r"^Your layer turns \(1, 4, d_in\) into \(4, 4\)"),
         (lambda length, dropout: lambda x: x @ torch.ones(3, 3).double(), "stopped with RuntimeError"),
         (lambda length, dropout: lambda x: x * torch.nan, "^Your layer gives nan or infinity"),

@@ -67,7 +67,7 @@ def test_a_mask_is_told_from_weights_that_are_only_small(head, hidden):
 @pytest.mark.parametrize(
     "head, words, sentence",
     [
-        (weights_of, ["cat", "bird"], '"bird" has no numbers here. Words that have: cat, dog.'),
+        (weights_of, ["cat", "bird"], '"bird" has no numbers here. Words with numbers: cat, dog.'),
         (lambda words: torch.eye(3) @ None, WORDS, "fill in the exercise"),
         (lambda words: -weights_of(words), WORDS, "look like scores"),
     ],

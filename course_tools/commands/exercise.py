@@ -1,9 +1,9 @@
-"""python3 -m course_tools exercise new | test | build FOLDER: exercises of your own, in a folder beside your downloads.
+"""python3 -m course_tools exercise new | test | build FOLDER: your own exercises, in a folder beside your downloads.
 
 new FOLDER                writes an example into the folder for you to change
 new FOLDER --seed TEXT    writes six exercises, one from each family of problems; the text decides which
 test FOLDER               tests each exercise's oracle, right answers and wrong answers, under several seeds
-build FOLDER              makes FOLDER/own_exercises.ipynb, to hand out
+build FOLDER              writes FOLDER/own_exercises.ipynb, to hand out
 """
 
 import sys

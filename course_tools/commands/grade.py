@@ -14,7 +14,7 @@ from course_tools import environment, repository
 from course_tools.grading.own_folder import OWN_CHAPTER, OWN_FOLDER, has_own_exercises
 from course_tools.grading.platforms import PLATFORMS
 
-MOST_QUESTIONS = 20  # that fit on a page
+MOST_QUESTIONS = 20  # as many as fit on a page
 CONTAINER_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: microseconds of computing, of how many
 
 
@@ -27,7 +27,7 @@ def main(arguments):
     from course_tools.grading import doctor, grading_run  # only now are all packages there
     from course_tools.grading.sandbox.protection import Unprotected  # as above
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # however it is stopped, it finishes its files
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # however it is stopped, it completes its files
     try:
         sys.exit(doctor.examine(options) if options.doctor else grading_run.grade(options))
     except KeyboardInterrupt:
@@ -104,7 +104,7 @@ def problem_in_options(options):
     if options.submissions and not options.autograder and has_own_exercises(options.submissions):
         there.append(OWN_CHAPTER)
     if options.chapters and not set(options.chapters) <= set(there):
-        own = f"; {OWN_CHAPTER} are your own, in a folder {OWN_FOLDER} beside the submissions"
+        own = f"; {OWN_CHAPTER} stands for your own exercises, in a folder {OWN_FOLDER} beside the submissions"
         return f"--chapters: there are exercises in chapters {', '.join(map(str, there))}{own}."
     if options.autograder:
         return None
@@ -115,11 +115,11 @@ def problem_in_options(options):
     if not options.submissions.is_dir() and options.submissions.suffix.lower() != ".zip":
         return f"{options.submissions} is neither a folder nor a zip."
     if not 0 < options.seconds <= 86400:
-        return "--seconds needs a number above 0 and at most 86400 (a day)."
+        return "--seconds must be above 0 and at most 86400 (a day)."
     if options.quiz and not 1 <= options.quiz <= MOST_QUESTIONS:
-        return f"--quiz needs a number of questions from 1 to {MOST_QUESTIONS}."
+        return f"--quiz must be a number of questions from 1 to {MOST_QUESTIONS}."
     if options.workers < 1:
-        return "--workers needs a number of at least 1."
+        return "--workers must be at least 1."
     if options.new_assignment:
         return None
     if not options.out:

@@ -1,7 +1,7 @@
 """python3 -m course_tools publish FOLDER: make all that a push publishes, from what is committed.
 
 FOLDER gets `course/`, a copy that knows the repository's address and installs one exact version; the wheel of that
-version; and `site/`. In the copy, learners' notebooks come without the outputs that answer a question. The address is
+version; and `site/`. In the copy, learners' notebooks lack the outputs that answer a question. The address is
 GITHUB_REPOSITORY, or else the one that is set, or the git remote's. Nothing on GitHub is changed: the workflow
 `publish` does that.
 """

@@ -24,9 +24,9 @@ POINTS_GIVEN = "Your instructor gave {:g} points for this exercise."
 POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
 EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
-QUIZ_RESULT = "You answered {:g} of {} questions about your own code; {:g} % of the points count in that proportion."
-NO_PRIVATE_SEED = "No private seed: answers are tested with the course's own numbers, which anybody can look up."
-LATE_PENALTY = "Handed in late: {:g} % of the points are deducted."
+QUIZ_RESULT = "{:g} of your {} answers about your own code were right; {:g} % of the points count in that proportion."
+NO_PRIVATE_SEED = "No private seed is set: answers are tested with the course's own numbers, which anybody can look up."
+LATE_PENALTY = "This was handed in late: {:g} % of the points are deducted."
 NEW_ASSIGNMENT = """\
 # What counts in this assignment. `grade` reads this file if it is beside the downloads.
 chapters = [{chapters}]
@@ -106,7 +106,7 @@ class Assignment:
         return [each for who, rows in self.adjustments.items() if who in names for each in rows]
 
     def asks_for_regrade(self, student):
-        """Whether to grade a student's submission although nothing changed."""
+        """Whether to grade a student's submission again although nothing changed."""
         return any(adjustment.regrade for adjustment in self.adjustments_of(student))
 
     def grade_of(self, report):
@@ -227,7 +227,7 @@ def problem_in_rules(rules, points_of):
     if type(asked := rules.get("quiz_questions", 5)) is not int or not 1 <= asked <= 20:
         return "quiz_questions: write a whole number from 1 to 20"
     if not isinstance(rules.get("seed", ""), str):
-        return "seed: write, in quotes, a text that nobody can guess"
+        return "seed: write a text that nobody can guess, in quotes"
     if rules.get("feedback", FULL) not in (FULL, PLACE):
         return f'feedback: write "{FULL}" or "{PLACE}"'
     return None

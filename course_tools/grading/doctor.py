@@ -34,11 +34,11 @@ def examine(options):
     finally:
         end_all()
     right = total_points(untouched) == 0 and total_points(solved) == sum(entry.result.max_points for entry in solved)
-    words = "as expected" if right else "which is wrong: grade nothing here"
+    words = "as expected" if right else "which is wrong: do not grade on this machine"
     print(
         f"A solved chapter gets {total_points(solved)} points and an untouched one {total_points(untouched)}, {words}."
     )
-    print(f"One solved chapter takes about {each:.2f} s, wrong answers longer; {options.workers} at once (--workers).")
+    print(f"One solved chapter takes about {each:.2f}  s; wrong answers take longer. --workers is {options.workers}.")
     return 0 if right else 1
 
 

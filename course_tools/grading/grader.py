@@ -37,12 +37,12 @@ DEPENDS_ON_CHANCE = (
 OTHER_SEED = 1
 DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition, or the last one checked, counts."
 RIGHT_WITH_HELPERS = (
-    "This answer uses {}, which is not right yet. With a right version of that, this answer is right, and that counts."
+    "This answer uses {}, which is not right yet. With a right version of it, this answer is right, so it counts."
 )
-DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, so it ran with the chapter's definition."
+DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, so the chapter's definition was used."
 RIGHT_WITH_ALL_CELLS = (
     "This answer is right if all your cells up to the check run, with any definitions they need from later cells,"
-    " and that counts."
+    " so it counts."
 )
 MOST_NAMES = 5  # in a remark
 WORD = re.compile(r"\w+")
@@ -230,7 +230,7 @@ def graded_answer(exercise, notebook, places, earlier, sandbox):
     times = sum(exercise.name in statement.binds for place in places for statement in notebook.cells[place].statements)
     remarks = [DEFINED_TWICE.format(exercise.name, times)] if times > 1 else []
     broken = [cell for cell in notebook.cells_marked(exercise) if cell.problem]
-    remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
+    remarks += [f"The cell marked for this exercise {cell.problem}." for cell in broken]
 
     provided = provided_cells(exercise.chapter)
     whole = tuple(notebook.texts_up_to_check(exercise, provided_texts(), provided))

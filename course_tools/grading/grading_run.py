@@ -34,7 +34,7 @@ STUDENTS_MISSING = (
     "{} has grades for students with no submission here: {}. Put late submissions beside the others, replace the old "
     "zip with the new one, or choose another --out. To remove the missing students, use --fewer."
 )
-FILES_OF_OTHERS = "{} contains files that no earlier run has written: {}. Move them away, or choose another --out."
+FILES_OF_OTHERS = "{} contains files that no earlier run wrote: {}. Move them away, or choose another --out."
 
 
 def grade(options):

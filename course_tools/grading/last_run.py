@@ -35,9 +35,9 @@ class LastRun:
                 why = reason_for_change(before[2], digest)
                 found.append((name, points_in_words(*before[:2]), points_in_words(got, most), why))
             elif self.students and not before:
-                found.append((name, "", points_in_words(got, most), "is new"))
+                found.append((name, "", points_in_words(got, most), "new student"))
         gone = sorted(self.students.keys() - entries.keys())
-        return [*found, *((key, points_in_words(*self.students[key][:2]), "", "is gone") for key in gone)]
+        return [*found, *((key, points_in_words(*self.students[key][:2]), "", "no longer here") for key in gone)]
 
     def write(self, entries, filled):
         """Keep this run for the next one."""

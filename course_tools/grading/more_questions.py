@@ -38,8 +38,7 @@ class MoreEvidence(Evidence):
     @cached_property
     def assigned_with_changes(self):
         """`assigned_in` of a few changed answers."""
-        told = [change for change in self.changes if not change.words.endswith("left out")]
-        texts = [self.program.text_with(change.fix) for change in told[:MOST_WATCHED]]
+        texts = [self.program.text_with(change.fix) for change in self.changes[:MOST_WATCHED]]
         return [assigned_in(self.program.with_text(text), self.runner.watch(self.call, text)) for text in texts]
 
     def elsewhere(self, key):

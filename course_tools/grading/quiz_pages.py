@@ -11,7 +11,7 @@ from course_utils.judging.result import rich
 QUIZ_FILES, ORAL_FILES = ("quiz.html", "quiz_key.html", "quiz_moodle.xml", "quiz.txt"), ("oral.html",)
 QUESTIONS_IN_TALK = 3
 LETTERS = "abcd"
-NOTHING_TO_ASK = "No questions for {}: no answer, or none that runs."
+NOTHING_TO_ASK = "No questions for {}: there is no answer, or none that runs."
 
 
 def file_names(options):
@@ -42,7 +42,7 @@ def write(options, reports, names):
         }
         for name, content in made.items():
             files.replace(options.out / name, content)
-        yield f"{options.out / 'quiz.html'} asks {len(asked)} students about their own code; the key is beside it."
+        yield f"{options.out / 'quiz.html'} asks {len(asked)} students about their own code; quiz_key.html has the key."
     if options.oral:
         talks = [(name, quiz[:QUESTIONS_IN_TALK]) for name, quiz in asked]
         files.replace(options.out / "oral.html", template("oral.html").render(students=talks).encode())

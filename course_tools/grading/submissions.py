@@ -89,7 +89,7 @@ def submissions(start, roster=None):
     owners, grouped = owners_in_lists(files), {}
     others = [file.parts[0] for file in files if is_nobodys(file) and file.parts[0] not in LISTS_OF_STUDENTS]
     if others:
-        print(f"Skipped, as these belong to no student: {', '.join(others)}.", file=sys.stderr)
+        print(f"These were skipped, as they belong to no student: {', '.join(others)}.", file=sys.stderr)
     for file in files:
         if not is_nobodys(file):
             for owner in owners_of(file, own_name, owners):

@@ -25,8 +25,8 @@ def page(cells):
 INTRODUCTION = """\
 # What you can import
 
-The notebooks import the package `course_utils`. Other projects may import the names on this page; all others may
-change. In shapes, B is the number of sequences, T and S are numbers of tokens, and n is the number of new tokens.
+The notebooks import the package `course_utils`. Other projects may import the names on this page; all other names
+may change. In shapes, B is the number of sequences, T and S are numbers of tokens, and n is the number of new tokens.
 """
 
 

@@ -90,7 +90,7 @@ def code_cells(cell, number, worked, address):
     above = []
     if cell.id.startswith("try-"):
         cell.outputs = worked.outputs
-        above = [new_markdown_cell("*Shown with the worked answer:*", f"with-{cell.id}")]
+        above = [new_markdown_cell("*Output with the worked answer:*", f"with-{cell.id}")]
     cell.metadata.mystnb = {"image": {"alt": cell.metadata.get("shows", "")}}
     return [new_markdown_cell(f"({cell_anchor(number, cell.id)})=", f"at-{cell.id}"), *above, cell]
 

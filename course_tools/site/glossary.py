@@ -32,7 +32,7 @@ def anchor(name):
 def glossary_page(first):
     """The page in MyST's Markdown. first: {word or symbol: the place where it first occurs}."""
     symbols, words = entries()
-    parts = ["# Symbols and words\n\nThe chapters explain each in full where it first occurs.\n\n## Symbols\n"]
+    parts = ["# Symbols and words\n\nThe chapters explain each term in full where it first occurs.\n\n## Symbols\n"]
     parts += [glossary_entry(name, f"${name}$", meaning, first.get(name)) for name, meaning in symbols.items()]
     parts += ["## Words\n"]
     parts += [glossary_entry(name, name, words[name], first.get(name)) for name in sorted(words, key=str.lower)]

@@ -23,9 +23,9 @@ def page():
 INTRODUCTION = """\
 # The ledger
 
-This course is based on five texts. Here is every number that they print, in order, with the cell that prints the same
-digits here, or the reason why no cell can. Figures from papers and configurations that chapters compute again are at
-the end. A test repeats these comparisons after every change.
+This course is based on five texts. This page lists every number that they print, in order, with the cell that prints
+the same digits here, or the reason why no cell can. Figures from papers and configurations that chapters recompute are
+at the end. A test repeats these comparisons after every change.
 """
 
 

@@ -30,14 +30,14 @@ __all__ = ["Attention"]
 
 
 class Attention(nn.Module):
-    """A decoder's attention. Beside each argument beyond the sizes, a family that needs it.
+    """A decoder's attention. Brackets after an argument name a family that needs it.
 
     * num_kv_heads (Llama 3): key/value heads, each shared by equally many query heads; None: one
       for each query head.
     * head_dim (Qwen3): None for d_model / num_heads.
     * frequencies (Llama 3): (rotary_dim / 2,) of rotary positions; None: positions are added to
-      the tokens before (GPT-2), or there are none (SmolLM3).
-    * rotary_dim (Phi): how many numbers of a head are turned, the first ones; None: all.
+      the tokens beforehand (GPT-2), or there are none (SmolLM3).
+    * rotary_dim (Phi): only a head's first rotary_dim numbers are turned; None: all.
     * interleaved (Cohere): pairs are neighbours, not number k of each half.
     * bias, out_bias (Qwen2): whether the projections of x, and of the output, have a bias;
       out_bias None: as bias.
@@ -46,7 +46,7 @@ class Attention(nn.Module):
     * sinks (gpt-oss): a learned score for each head that takes part in softmax but has no value.
     * gate (Qwen3-Next): the heads' output is multiplied by a sigmoid of a projection of x.
     * scale (Gemma 3): factor of the scores; None: 1 / sqrt(head_dim).
-    * softcap (Gemma 2): scores stay between minus and plus this; None: no bounds.
+    * softcap (Gemma 2): scores stay between -softcap and softcap; None: no bounds.
     * dropout (GPT-2): the share of weights dropped in training.
     """
 
@@ -130,7 +130,7 @@ class Attention(nn.Module):
     def attend(
         self, x: Tensor, cache: Cache | None = None, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Cache]:
-        """What forward returns, with the weights (B, num_heads, n, S) in between."""
+        """The output, the weights (B, num_heads, n, S) and the cache."""
         queries, cache = self.project(x, cache)
         weights = self.weights(queries, cache.keys, cache.cut(mask))  # (B, num_heads, n, S)
         weights = F.dropout(weights, self.dropout, self.training)

@@ -78,7 +78,7 @@ class SelfAttention_v2(nn.Module):
 class CausalAttention(nn.Module):
     """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
 
-    T may be up to context_length. dropout: the chance to drop a weight in training, below 1.
+    T may be up to context_length. dropout: the chance of dropping a weight in training, below 1.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class CrossAttention(nn.Module):
     query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
     d_model). mask: True where a key is hidden, (B, T, S), or (T, S) for a single sequence; a size
     of 1 is repeated, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
-    CausalAttention, or None for no such layer. bias: whether the linear layers have one.
+    CausalAttention, or None for no dropout layer. bias: whether the linear layers have one.
     """
 
     def __init__(

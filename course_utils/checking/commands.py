@@ -51,7 +51,7 @@ def check(id: str, attempt: object) -> Result:
     return replace(result, message=f'{result.message}\n`hint("{id}")` says more.')
 
 
-hints_on_answers: dict[str, list[str]] = {}  # {exercise: the hints that are left on the answer that was checked last}
+hints_on_answers: dict[str, list[str]] = {}  # {exercise: the hints left on the answer that was checked last}
 
 
 def text_of(attempt):
@@ -64,7 +64,7 @@ def not_an_attempt(exercise, attempt):
     if not callable(attempt):
         words = f"Pass the function or class itself, without parentheses: check({exercise.id!r}, {exercise.name})."
     elif str(getattr(attempt, "__module__", "")).startswith("course_utils."):
-        words = "This is the course's own code. Write yours, then check that."
+        words = "This is the course's own code. Write your own, then check that."
     else:
         return None
     return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
@@ -77,7 +77,7 @@ def judge_attempt(exercise, attempt):
             data = run_calls(attempt, exercise.calls)
             return explain_locally(exercise, attempt, data, judge(exercise, data))
     except KeyboardInterrupt:
-        words = "You stopped the check while your code was running. Does a loop in it never end?"
+        words = "You stopped the check while your code was running. Is there a loop in it that never ends?"
         return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
 
 
@@ -88,7 +88,7 @@ def unknown_id(id, known):
     if id in known:
         return None
     near = [other for other in known if other.split(".")[0] == id.split(".")[0]] or list(known)
-    return f"There is no {id!r}. There are: {', '.join(near)}."
+    return f"There is no {id!r}. Choose one of these: {', '.join(near)}."
 
 
 def hint(id: str) -> Message:
@@ -129,7 +129,7 @@ def solution(id: str) -> Message:
 
 
 def answer(id: str, choice: str) -> Message:
-    """The reply to a choice, "a" or "b" or ..., in question `id`, or to the word that it asks for."""
+    """The reply to a choice, such as "a", in question `id`, or to the word that it asks for."""
     if problem := unknown_id(id, QUESTIONS | FILL_INS):
         return Message(problem)
     if id in FILL_INS:
@@ -137,7 +137,7 @@ def answer(id: str, choice: str) -> Message:
     question = QUESTIONS[id]
     letter = choice.strip().strip("()").lower() if isinstance(choice, str) else None
     if letter == "?":
-        return Message(f"○ {id}: not answered. Replace the question mark with {' or '.join(question.explanations)}.")
+        return Message(f"○ {id}: not answered. Replace the ? with a letter from a to {max(question.explanations)}.")
     if letter not in question.explanations:
         return Message(f"{id} has the choices {', '.join(question.explanations)}. Write one of them, in quotes.")
     right = letter == question.right
@@ -163,7 +163,7 @@ def quiz(id: str, *choices: str) -> Message:
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if id not in own_code.right_attempts:
-        return Message(f'First check your right answer once more: `check("{id}", {EXERCISES[id].name})`.')
+        return Message(f'First check your right answer in this session: `check("{id}", {EXERCISES[id].name})`.')
     program, asked = own_code.questions(id)
     if not asked:
         return Message("There is nothing to ask about this answer.")
@@ -179,7 +179,7 @@ def review() -> Message:
     lines = [f'answer("{fill_in.id}", "?")  # {fill_in.prompt}' for fill_in in due]
     lines += [f'quiz("{id}")  # once your answer is checked again' for id in quizzes]
     copy = "Copy a line into a cell, and replace the question mark with your answer:"
-    return Message(f"{len(lines)} from memory. {copy}", "\n".join(lines))
+    return Message(f"Due today: {len(lines)}. {copy}", "\n".join(lines))
 
 
 def progress(chapter: int | None = None) -> progress_file.Overview | Message:

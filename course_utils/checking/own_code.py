@@ -18,12 +18,12 @@ right_attempts: dict[str, object] = {}  # {exercise: the answer that was right l
 
 
 def entry(id):
-    """What is known of the quiz of an exercise."""
+    """What is known about the quiz of an exercise."""
     return progress_file.entry(ENTRY.format(id))
 
 
 def questions(id):
-    """The CodeQuestions on the answer that was right last: the same ones until they are answered."""
+    """The CodeQuestions on the last right answer: the same ones until they are answered."""
     exercise, attempt = EXERCISES[id], right_attempts[id]
     program, seed = program_of(attempt, exercise.name), f"{id} {entry(id).get('taken', 0)}"
     with on_cpu():
@@ -48,14 +48,14 @@ def numbered(text):
 
 
 def reply(id, asked, choices):
-    """What is said of the choices, once it is recorded; how to answer where they are no choices."""
+    """The reply to the choices, which it records; how to answer, if they are not choices."""
     letters = [choice.strip(" ()").lower() if isinstance(choice, str) else "" for choice in choices]
     known = (letter in [*LETTERS[: len(question.options)]] for letter, question in zip(letters, asked))
     if len(letters) != len(asked) or not all(known):
         return f"There are {len(asked)} questions. Answer each with one letter.\n{in_words(id, asked)}"
     right = [LETTERS[question.right] == letter for question, letter in zip(asked, letters)]
     record(id, all(right))
-    lines = [f"{sum(right)} of {len(asked)} right. Each key was found by running your code."]
+    lines = [f"{sum(right)} of {len(asked)} answers are right. Each key was found by running your code."]
     for number, (question, is_right) in enumerate(zip(asked, right), start=1):
         lines.append(f"{'✓' if is_right else '✗'} {number}. {question.prompt} {question.options[question.right]}")
     return "\n".join(lines)

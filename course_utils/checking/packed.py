@@ -1,4 +1,4 @@
-"""The check of an exercise that came with its notebook, and not with the course."""
+"""The check of an exercise that comes with its notebook, not with the course."""
 
 import base64
 
@@ -14,7 +14,7 @@ def check_packed(packed: str, attempt: object) -> Result:
     data = serialize.unpack(base64.b64decode(packed))
     asked = [calls.call_from_plain(call) for call in data["calls"]]
     more = f" It will be tested with {data['rest']} more inputs." if data["rest"] else ""
-    words = f"Right for the inputs of this check.{more}"
+    words = f"Your answer is right for the inputs of this check.{more}"
     exercise = Exercise(data["id"], data["title"], data["name"], data["points"], 1, words, (), lambda: asked)
     vars(exercise)["reference"] = untrusted_replies.read(data["replies"], asked)
     vars(exercise)["parameter_names"] = data["names"]

@@ -103,7 +103,7 @@ def wrong_without_dropout(tried):
         if (wrong := (output > 0.5) != again).any():
             row = int(np.argmax(wrong))
             return (
-                f'Even without dropout: in "{" ".join(reading.words)}", "{reading.words[row + 1]}"'
+                f'Even without dropout, in "{" ".join(reading.words)}", "{reading.words[row + 1]}"'
                 f" at position {row + 1} gets {puzzles.near(output[row]):.2f} from all heads together. It has"
                 f" {'' if again[row] else 'not '}occurred before, so that should be"
                 f" {'above' if again[row] else 'below'} 0.50."

@@ -306,7 +306,7 @@ def describe_output(pairs):
     factor = near(found @ wanted / max(wanted @ wanted, 1e-9))
     least = np.abs(wanted[wanted != 0]).min(initial=1)
     close = (np.abs(found - factor * wanted) <= MISPLACED * np.abs(factor) * np.maximum(np.abs(wanted), least)).all()
-    return f" Yours is always {factor:.1f} times the right one." if close else " Which value does each word pass on?"
+    return f" Your output is {factor:.1f} times the right one." if close else " Which value does each word pass on?"
 
 
 def outputs_quantity(reading, head, name):

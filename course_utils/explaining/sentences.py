@@ -1,6 +1,6 @@
 """What `check` and `hint` say about a wrong answer: every kind of sentence, each in one place, with an example.
 
-The first reply tells the place and asks a question. `hint` tells the kind of slip, and then the change itself.
+The first reply names the place and asks a question. `hint` names the kind of slip, and then the change itself.
 """
 
 import re
@@ -12,38 +12,38 @@ from course_utils.judging import differences
 MOST_WORDS = 60  # of prose in a reply, without code and numbers
 LONGEST = 120  # characters of a piece of code in a sentence
 
-# kinds of slips, as instructors see them counted: (the question in the first reply, what `hint` says); "" for the
+# kinds of slips, which instructors see counted: (the question in the first reply, what `hint` says); "" for the
 # general one, in which {} is the piece of code
 GENERAL_QUESTION = "What does {} give, and what do you need there?"
 GENERAL_SENTENCE = "this is what to change."
 SLIPS = {
     "arguments swapped": ("", "look at the order of its arguments."),
     "changed in place": (
-        "Is this a new tensor, or one that somebody else still holds?",
-        "what it works on is no new tensor, and others still need it as it was.",
+        "Is this a new tensor, or one that other code still uses?",
+        "it changes a tensor that other code still needs as it was.",
     ),
     "dropout in evaluation": ("When should dropout be off?", "dropout is also on in evaluation mode."),
-    "fixed size": ("Does this number hold for every input?", "a size is written as a number."),
+    "fixed size": ("Does this number hold for every input?", "a size is fixed as a number."),
     "gradients off": ("Can a gradient get through here?", "gradients are switched off."),
-    "inverted": ("What should be True here?", "True and False are exchanged."),
+    "inverted": ("What should be True here?", "True and False are swapped."),
     "left too early": ("Which turns of the loop are still needed after this one?", "it ends the whole loop."),
     "missing dimension": ("Which shapes meet here, and which do you want?", "the result lacks a dimension of size 1."),
     "missing largest": ("How large can these numbers get?", "the largest number is not subtracted first."),
-    "missing mask": ("Which tokens may a query not see yet?", "nothing hides the future from these scores."),
+    "missing mask": ("Which tokens may a query not see yet?", "nothing hides the future in these scores."),
     "missing root": ("Is this the number itself, or its root?", "a square root is missing."),
     "missing scale": ("What keeps these numbers from growing with the width?", "the numbers are not scaled."),
     "view for transpose": (
-        "Does this exchange dimensions, or only cut the numbers anew?",
-        "it cuts the numbers anew, in their old order; no dimensions are exchanged.",
+        "Does this exchange dimensions, or only regroup the numbers?",
+        "it only regroups the numbers in their old order; no dimensions are exchanged.",
     ),
-    "missing transpose": ("Which two dimensions should be exchanged?", "two of its dimensions are exchanged."),
+    "missing transpose": ("Which two dimensions should be exchanged?", "two of its dimensions must be exchanged."),
     "numbers for truth values": ("What is its dtype?", "it holds numbers instead of True and False."),
     "off by one": ("Count by hand: which number do you need here?", "it is off by one."),
     "option missing": ("", "it lacks an option."),
     "order of names": ("In which order do these values come?", "look at the order of the names on the left."),
     "parentheses": ("In which order does Python compute this line?", "parentheses are missing."),
     "result thrown away": ("Where does the result of this line go?", "its result is thrown away."),
-    "something too much": ("What is each part of this line for?", "one step is too much."),
+    "something too much": ("What is each part of this line for?", "there is one step too many."),
     "wrong axis": ("Which dimension does it name, and which do you need?", "it names the wrong dimension."),
     "wrong comparison": (
         "For which places is this true, and for which should it be?",
@@ -60,7 +60,7 @@ SLIPS = {
 
 
 def question(kind, code):
-    """Which dimension does it name, and which do you need? code: the piece that is wrong."""
+    """Which dimension does it name, and which do you need? code: the wrong piece."""
     piece = f"`{code}`" if len(code) <= LONGEST and "\n" not in code else "this line"
     return (SLIPS.get(kind, ("", ""))[0] or GENERAL_QUESTION).format(piece)
 
@@ -81,9 +81,9 @@ def removal(line, old):
 
 
 def kept_body(line, old):
-    """Remove `if T > 1:` in line 3, and keep what it holds. With this change your answer is right."""
+    """Remove `if T > 1:` in line 3, and keep the code inside it. With this change your answer is right."""
     first = old.splitlines()[0]
-    return f"Remove `{first}` in line {line}, and keep what it holds. With this change your answer is right."
+    return f"Remove `{first}` in line {line}, and keep the code inside it. With this change your answer is right."
 
 
 def definition_hint(line, kind):
@@ -105,13 +105,13 @@ def cause_in(name, line):
 
 
 def random(line, code):
-    """Two calls with the same input give different results: line 9, `kept = torch.rand(3) < p`, draws at random. …"""
+    """Two calls with the same input give different results: line 9, `kept = torch.rand(3)`, draws random numbers. …"""
     opening = "Two calls with the same input give different results"
-    return f"{opening}: {place(line, code)}, draws at random. Should it do that here?"
+    return f"{opening}: {place(line, code)}, draws random numbers. Should it do that here?"
 
 
 def when(turn, before):
-    """When `t` is 2, or In run 3, or Here. turn: of the loops, (name, words). before: how many runs came before."""
+    """When `t` is 2, or In run 3, or Here. turn: the loop variables, (name, words). before: number of runs."""
     return f"When {named_values(turn)}" if turn else f"In run {before + 1}" if before else "Here"
 
 
@@ -150,14 +150,14 @@ def written(entry, line, when):
 
 
 def not_written(entry, line):
-    """The first wrong entry, [1, 0], keeps its value from line 3: no later line writes it. Which line should?"""
+    """The first wrong entry, [1, 0], keeps its value from line 3: no later line writes it. Should one?"""
     return f"The first wrong entry, {entry}, keeps its value from line {line}: no later line writes it. Should one?"
 
 
 def kept(lines):
     """Something is kept from one call to the next. Look at line 7, `found.append(k)`. … lines: (line, code)."""
     where = f" Look at {places(lines)}." if lines else ""
-    return f"Something is kept from one call to the next.{where} With which values should each call begin?"
+    return f"Something is kept from one call to the next.{where} What values should each call begin with?"
 
 
 def block_of(lines):
@@ -197,10 +197,10 @@ def named_values(values):
 MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
 PROVEN = "With the right value there, your result would be right."
 PROVEN_QUESTION = "What should it give?"
-PROVEN_QUESTION_ON_MORE = "What should it hold?"
+PROVEN_QUESTION_ON_MORE = "What should it contain?"
 LINE_QUESTION = "What does it do here? Is that what you need?"
-BLOCK_QUESTION = "Go through them with this input: which value is the first that you did not expect?"
-WRITTEN_QUESTION = "What changes there, and who else still uses it?"
+BLOCK_QUESTION = "Go through these lines with this input: which value is the first you did not expect?"
+WRITTEN_QUESTION = "What changes there, and what else still uses it?"
 ERROR_QUESTION = "What does this line need, and what does it get?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
     "AttributeError": "What type is the value in front of the dot?",
@@ -210,7 +210,7 @@ QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
 
 
 def brief(value):
-    """A value in a few words: is 3, is `[0.5, 0.5]`, has the shape (2, 3, 4); "" for what cannot be told."""
+    """A value in a few words: is 3, is `[0.5, 0.5]`, has the shape (2, 3, 4); "" for what cannot be described."""
     if isinstance(value, torch.Tensor) and 0 < value.numel() <= MOST_NUMBERS:
         return f"is `{differences.rounded(value.tolist())}`"
     if isinstance(value, torch.Tensor):
@@ -221,12 +221,12 @@ def brief(value):
 
 
 def words_in(text):
-    """How many words of prose a reply has: without code, numbers and what Python says of an error."""
+    """How many words of prose a reply has: without code, numbers and what Python says about an error."""
     return len(re.sub(r"`[^`]*`|\w+Error: [^\n]*|[\d.\[\](),-]+", " ", text).split())
 
 
 def shortened(code):
-    """A piece of code as a sentence can hold it."""
+    """A piece of code, short enough for a sentence."""
     lines = [line.strip() for line in code.splitlines()]
     line = " ".join(lines) if any(line.endswith(":") for line in lines) else "; ".join(lines)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]} …"

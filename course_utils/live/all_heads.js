@@ -44,7 +44,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead }) =
     page.height = Math.max(low, page.height);
     if (pointed) {
       page.light("all", at.row, at.column);
-      return `Layer ${at.row}, head ${at.column}: ${habits(layers[at.row][at.column])}. Press to see it large.`;
+      return `Layer ${at.row}, head ${at.column}: ${habits(layers[at.row][at.column])}. Press to enlarge it.`;
     }
     return said
       ? `${title}, ${said}.`

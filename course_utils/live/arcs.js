@@ -8,7 +8,7 @@ const NEARLY = 0.7, FEW = 2; // what gets nearly as much as the first is named w
 // What weights say in a few words.
 function found(words, weights) {
   const top = Math.max(...weights), best = range(words.length).filter((key) => weights[key] > NEARLY * top);
-  if (best.length > FEW || top < SEEN) return top < SEEN ? "nothing" : "many words alike";
+  if (best.length > FEW || top < SEEN) return top < SEEN ? "nothing" : "many words about equally";
   return (top < 0.5 && best.length < 2 ? "mostly " : "") +
     [...new Set(best.map((key) => `“${words[key]}”`))].join(" and ");
 }

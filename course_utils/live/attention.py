@@ -27,7 +27,7 @@ def show_attention(
     minus infinity is masked. masked: (T, T), True where a cell is hidden. key_tokens: the S names of the keys if they
     are another sequence; all shapes then end in (T, S). maps: the kind of each map, "head" or "layer"; arcs go
     from layer to layer, the last first. losses: {step: loss} of some steps of training; weights are then (len(losses),
-    num_heads, T, T), and a control goes through the steps. Raises ValueError for what cannot be drawn.
+    num_heads, T, T), and a control steps through them. Raises ValueError for what cannot be drawn.
     """
     attention_figure(weights, tokens, scores, masked, key_tokens, maps, losses).show()
 

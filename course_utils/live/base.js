@@ -52,7 +52,7 @@ const FRAME = `<div class="course-live"><style>
 @media(prefers-reduced-motion:reduce){.course-live svg *{transition:none}}
 @media(forced-colors:active){.course-live,.course-live svg{color:CanvasText}.course-live :focus-visible{outline-color:Highlight}}
 </style><form class="controls" method="dialog"><button type="button">Reset</button></form>
-<svg><g></g><g></g><g></g><g></g></svg><p class="said" aria-live="polite"></p><label class="copy" hidden>to copy <textarea readonly rows="2" onfocus="this.select()"></textarea></label></div>`;
+<svg><g></g><g></g><g></g><g></g></svg><p class="said" aria-live="polite"></p><label class="copy" hidden>copy this: <textarea readonly rows="2" onfocus="this.select()"></textarea></label></div>`;
 
 // --- numbers, names and colours ---------------------------------------------------------------------------------------
 

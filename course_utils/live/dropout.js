@@ -36,7 +36,7 @@ export default figure(({ names, weights, masked, draws, seeds }) => {
       empty = names.filter((_, row) => sums[row] === 0);
     const nothing = empty.length ? ` Nothing is left for "${empty.join('", "')}".` : "";
     return `${sum(fates)} of ${fates.length} weights are kept. ` +
-      say`The rows sum to between ${Math.min(...sums)} and ${Math.max(...sums)}, on average ${
+      say`The row sums range from ${Math.min(...sums)} to ${Math.max(...sums)}, with mean ${
         sum(sums) / sums.length
       }.${nothing}`;
   }

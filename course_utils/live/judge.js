@@ -208,7 +208,7 @@ function describeOutput(pairs) {
   const close = wanted.every((value, place) =>
     Math.abs(found[place] - factor * value) <= MISPLACED * Math.abs(factor) * Math.max(Math.abs(value), least)
   );
-  return close ? ` Yours is always ${told(factor, 1)} times the right one.` : " Which value does each word pass on?";
+  return close ? ` Your output is ${told(factor, 1)} times the right one.` : " Which value does each word pass on?";
 }
 
 // --- heads that survive dropout ---------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ function wrongTogether(puzzle, tried) {
       wrongAttention(tried.map(({ reading, heads }) => ({ reading, head: heads[place] })))?.words,
     ]).find(([, wrong]) => wrong);
     return {
-      words: `Even without dropout: in "${words.join(" ")}", "${words[row]}" at position ${row} gets ${
+      words: `Even without dropout, in "${words.join(" ")}", "${words[row]}" at position ${row} gets ${
         told(outputs[row])
       } from all heads together. It has ${again ? "" : "not "}occurred before, so that should be ${
         again ? "above" : "below"

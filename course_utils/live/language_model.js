@@ -72,7 +72,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     if (pointed) {
       page.light("all", at.row, at.column);
       const here = layers[at.row][at.column][T - 1];
-      return `Layer ${at.row}, head ${at.column}: ${favourites(here, names, names[T - 1])}. Press to see it large${
+      return `Layer ${at.row}, head ${at.column}: ${favourites(here, names, names[T - 1])}. Press to enlarge it${
         each ? "" : " and to switch it off or on"
       }.`;
     }

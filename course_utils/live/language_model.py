@@ -34,7 +34,7 @@ def try_language_model(
     a kernel. layer, head: the large one at first. If the model stops, the figure says so.
     """
     sentence = widgets.Text(description="your sentence", continuous_update=False, **interactive.FULL_LABELS)
-    off = widgets.Text(description="heads off, as 23.3 18.6", continuous_update=False, **interactive.FULL_LABELS)
+    off = widgets.Text(description="heads off, such as 23.3 18.6", continuous_update=False, **interactive.FULL_LABELS)
     sentence.add_class("own-sentence")  # where clicks in the figure find them
     off.add_class("heads-off")
     stored = language_model_figure([stored_run(run, each_off, word_of, each) for each in sentences], layer, head)
@@ -96,7 +96,7 @@ def language_model_figure(runs: Sequence[Any], layer: int, head: int) -> Figure:
     """The Figure of some runs."""
     first = runs[0]
     layers, heads = first["shape"]
-    about = f'All {layers} times {heads} heads of a model, and the next word after "{" ".join(first["names"])}":'
+    about = f'All {layers * heads} heads of a model, and the next word after "{" ".join(first["names"])}":'
     rows = np.stack([first["before"], first["after"]], axis=1)
     columns = ["all heads", "only heads that are on"]
     return Figure("language_model", about, first["words"], rows, columns, runs=list(runs), layer=layer, head=head)

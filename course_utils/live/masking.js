@@ -38,7 +38,7 @@ export default figure(({ names, scores }) => {
     const sums = weights.map(sum), whole = sums.every((total) => Math.abs(total - 1) < 1e-6);
     const leaks = sum(depends.flatMap((line, row) => line.slice(row + 1)));
     return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. ` +
-      (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`) +
+      (whole ? "Every row sums to 1" : say`The row sums range from ${Math.min(...sums)} to ${Math.max(...sums)}`) +
       (leaks
         ? `; ${leaks} red ${leaks === 1 ? "cell leaks" : "cells leak"}: outputs depend on later tokens.`
         : "; no output depends on a later token.");

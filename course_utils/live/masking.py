@@ -17,8 +17,8 @@ MOST_TOKENS = 24  # two maps with names side by side
 def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> None:
     """Show causal weights and the dependency matrix beside them, with controls for the mask.
 
-    layer: has the linear layers W_query, W_key and W_value, as SelfAttention_v2. inputs: (T, d_in), T up to 24. tokens:
-    T names. Raises ValueError for other input.
+    layer: has linear layers W_query, W_key and W_value, such as SelfAttention_v2. inputs: (T, d_in), T up to 24.
+    tokens: T names. Raises ValueError for other input.
     """
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     if not all(isinstance(getattr(layer, name, None), nn.Linear) for name in ("W_query", "W_key", "W_value")):

@@ -8,7 +8,7 @@ const SCORES = [0, -Infinity, -1e9, -Infinity]; // of padding: a vector of zeros
 const WAYS = ["−∞", "−10⁹", "−∞, then 0"];
 const EMPTY = [
   "softmax of nothing but −∞ is nan",
-  "all scores are −10⁹, and softmax shares evenly among the padding",
+  "all scores are −10⁹, and softmax divides all weight evenly among the padding",
   "all weights are 0, so nothing is read",
 ];
 
@@ -45,14 +45,14 @@ export default figure(({ names, keys: words, scores }) => {
     if (length === words.length) return "No padding: whatever the mask, every row sums to 1.";
     if (!length) return `No word is left: ${EMPTY[mask]}.`;
     const shares = seen.map((row) => sum(row.slice(length))), worst = most(shares);
-    return say`No mask: "${names[worst]}" gives ${shares[worst]} of its weight to padding. Hidden by ${
+    return say`Without a mask, "${names[worst]}" gives ${shares[worst]} of its weight to padding. Hidden by ${
       WAYS[mask]
-    }: padding weighs nothing.`;
+    }, padding gets no weight.`;
   }
 
   return {
     controls: {
-      length: ["slide", "words that answer", Math.max(1, words.length - 2), words.length],
+      length: ["slide", "words among the keys", Math.max(1, words.length - 2), words.length],
       mask: ["radio", "hidden by", 0, WAYS],
     },
     draw,

@@ -8,7 +8,7 @@ import { signedColour } from "./vectors.js";
 const CELL = 38, ROW = 24, TITLE = 20, MOST = 100, SLIDER = 6, HEADS = 16, PAUSE = 300;
 const NAMES = { query: ["query"], table: ["embeddings"] }, MATRICES = ["W_query", "W_key", "W_value"];
 const EMPTY_SAID =
-  "Change numbers until every sentence is read as the exercise asks. Drag one, type it, or press + and −.";
+  "Change the numbers until every sentence is read as the exercise asks. Drag a number, type it, or press + and −.";
 const plain = (value) => `${+value.toFixed(2)}`;
 
 export default figure((data) => {
@@ -113,7 +113,7 @@ export default figure((data) => {
       last = { design: state.design, picked, number: state.number };
     }
     if (simple) return told;
-    if (unknown.length) return `There are no numbers for “${unknown[0]}”. Words that have: ${words.join(", ")}.`;
+    if (unknown.length) return `There are no numbers for “${unknown[0]}”. Words with numbers: ${words.join(", ")}.`;
     if (!started) return EMPTY_SAID;
     if (found === undefined) return "…";
     return found ? `✗ ${found.words}` : `✓ ${data.right}`;
@@ -171,10 +171,10 @@ export default figure((data) => {
       controls.alike = ["check", "all heads alike", true];
       controls.head = ["slide", "head", 0, HEADS - 1];
     }
-    if (!one) controls.columns = ["slide", kind === "table" ? "numbers a word" : "columns", data.columns, 8, 1];
+    if (!one) controls.columns = ["slide", kind === "table" ? "numbers per word" : "columns", data.columns, 8, 1];
     controls.number = ["number", "", 0, MOST];
   }
-  if (!simple) controls.failing = ["check", "show the sentence in the reply", false];
+  if (!simple) controls.failing = ["check", "show the sentence from the reply", false];
   return {
     controls,
     more: {

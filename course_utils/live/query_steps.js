@@ -81,7 +81,7 @@ export default figure(({ names, inputs: original }) => {
     }
     if (step > 1) {
       const rows = [...mixed, context];
-      block(mix, "weight · value", "added up: z");
+      block(mix, "weight · value", "sum: z");
       page.grid("mix", mix.x, mix.y + TOP, CELL, ROW, rows, {
         colour,
         label: "weight times value, and below the context vector",

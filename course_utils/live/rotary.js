@@ -1,5 +1,5 @@
-// Message: both turn with their positions, so only the distance counts: farther on, at the same distance, the same score.
-// Chapter 9: a query and a key whose pairs of numbers turn with their positions, and the same two farther on.
+// Message: both turn with their positions, so only the distance counts: moved on together, they give the same score.
+// Chapter 9: a query and a key whose pairs of numbers turn with their positions, and the same two moved on together.
 import { BOLD, FAINT, figure, fixed, MARK, MIDDLE, range, RIGHT, sum } from "./base.js";
 import { arrow } from "./vectors.js";
 
@@ -38,14 +38,14 @@ export default figure(({ query, key, frequencies }) => {
     const high = TITLE + field + BELOW, tall = lines * high, right = across * field + SCORE / 2;
     const scores = [0, shift].map((more, row) => {
       const positions = [m + more, n + more], top = NAMES + row * tall;
-      const place = row ? `both ${shift} farther on: ${positions.join(" and ")}` : `query at ${m}, key at ${n}`;
+      const place = row ? `both moved by ${shift}: ${positions.join(" and ")}` : `query at ${m}, key at ${n}`;
       page.words(4, top + 8, place, BOLD, null, `place ${row}`);
       const products = range(count).map((k) => {
         const x = (k % across + 0.5) * field, y = top + TITLE + Math.floor(k / across) * high + field / 2;
         const name = ` ${row} ${k}`, now = angles(k, positions), value = product(k, now);
         if (!row && k < across) {
           page.words(x, 9, `pair ${k}`, MIDDLE + BOLD);
-          page.words(x, 25, fixed(frequencies[k], 3) + (wide ? " a position" : ""), MIDDLE);
+          page.words(x, 25, fixed(frequencies[k], 3) + (wide ? " per position" : ""), MIDDLE);
         }
         circle(page, name, x, y, field / 2 - 14, lengths[k], now);
         page.words(x, y + field / 2 + 4, (wide ? "q · k = " : "") + fixed(value), MIDDLE, null, name);
@@ -60,7 +60,7 @@ export default figure(({ query, key, frequencies }) => {
     page.height = NAMES + 2 * tall;
 
     const pair = at ? at.row % lines * across + at.column : count;
-    if (pair >= count) return `Distance ${m - n} both times, so the score is ${fixed(scores[0], 4)} both times.`;
+    if (pair >= count) return `The distance is ${m - n} both times, so the score is ${fixed(scores[0], 4)} both times.`;
     page.light("pairs", at.row, at.column);
     const [own, other] = [m, n].map((place) => fixed((place + (at.row < lines ? 0 : shift)) * frequencies[pair], 4));
     return `Pair ${pair}: the query is turned by ${own}, the key by ${other}; their product is ${
@@ -73,7 +73,7 @@ export default figure(({ query, key, frequencies }) => {
     controls: {
       m: slide("position of the query", 7),
       n: slide("position of the key", 3),
-      shift: slide("both farther on by", 20),
+      shift: slide("move both by", 20),
     },
     draw,
     letters: 110,

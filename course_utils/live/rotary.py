@@ -1,4 +1,4 @@
-"""Chapter 9: a query and a key that turn with their positions, pair by pair, and the same two farther on."""
+"""Chapter 9: a query and a key that turn with their positions, pair by pair, and the same two moved on together."""
 
 from numpy.typing import ArrayLike
 
@@ -10,7 +10,7 @@ MOST_PAIRS = 16  # fields of a size that can be read
 
 
 def show_rotary(query: ArrayLike, key: ArrayLike, frequencies: ArrayLike) -> None:
-    """Show a query and a key as arrows, a pair of numbers each, and the same two farther on.
+    """Show a query and a key as arrows, a pair of numbers each, and the same two moved on together.
 
     query, key: (head_dim,), before they are turned; pair k is number k of each half. frequencies: (head_dim / 2,), up
     to 16. Raises ValueError for other input.

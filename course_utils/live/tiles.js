@@ -109,7 +109,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     arrow(page, "travel", [own + end * cell + 3, middle], [right - 2, middle], `stroke:${MARK};stroke-width:3`);
 
     // What is kept of the rows at work, and what is left of those above: their outputs.
-    page.heading(right, 0, "kept of a row", "");
+    page.heading(right, 0, "kept per row", "");
     titles.forEach((title, k) =>
       page.words(right + (k + (title === "o / ℓ" ? numbers : 1) / 2) * number, 26, title, MIDDLE) // over all of an output
     );
@@ -127,9 +127,10 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       page.light("table", at.row);
       page.light("table", undefined, at.column);
       const of = `Query "${names[at.row]}", key "${names[at.column]}": `, score = scores[at.row][at.column];
-      if (at.column > at.row) return `${of}the future, so this score is never made.`;
+      if (at.column > at.row) return `${of}the future, so this score is never computed.`;
       if (!isNow(at.row, at.column)) {
-        return of + (isRead(at.row, at.column) ? "this score was made and forgotten." : "this score is not made yet.");
+        return of +
+          (isRead(at.row, at.column) ? "this score was computed and forgotten." : "this score is not computed yet.");
       }
       const { largest } = kept[at.row];
       return `${of}score ${fixed(score, 4)}, e^(${fixed(score)} − ${fixed(largest)}) = ${
@@ -139,9 +140,11 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const last = names[kept.length - 1], { factor } = kept.at(-1);
     return `Tile ${place + 1} of ${tiles.length}: ${made} ${
       made === 1 ? "score is" : "scores are"
-    } there, and m and ℓ of ${rows.length} ${rows.length === 1 ? "row" : "rows"}; a plain layer keeps ${much} scores.${
-      start ? say` What was kept of "${last}" counts ${factor} times.` : ""
-    }${wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""}`;
+    } in memory, and m and ℓ of ${rows.length} ${
+      rows.length === 1 ? "row" : "rows"
+    }; a plain layer keeps ${much} scores.${start ? say` What was kept of "${last}" is multiplied by ${factor}.` : ""}${
+      wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""
+    }`;
   }
 
   return {

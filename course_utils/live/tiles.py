@@ -1,4 +1,4 @@
-"""Chapter 10: tiles that travel over the table of scores: what is kept of each row, beside a layer that keeps all."""
+"""Chapter 10: tiles that travel over the score matrix: what is kept per row, beside a layer that keeps everything."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ MOST_NUMBERS = 2  # of a value, side by side in a row
 
 
 def show_tiles(scores: ArrayLike, values: ArrayLike, tokens: Sequence[str], size: int = 2) -> None:
-    """Show causal attention in tiles, with controls for the tile, its size, and a factor that is forgotten.
+    """Show causal attention in tiles, with controls for the tile, its size, and forgetting to rescale.
 
-    scores: (T, T), already divided by √d_k; those of the future are not read. values: (T, d), d up to 2. tokens: T
+    scores: (T, T), already divided by √d_k; scores of the future are not read. values: (T, d), d up to 2. tokens: T
     names, up to 12. size: rows and columns of a tile at first. Raises ValueError for other input.
     """
     values, names = check_vectors("values", values, tokens, MOST_NUMBERS, MOST_TOKENS)
@@ -22,5 +22,5 @@ def show_tiles(scores: ArrayLike, values: ArrayLike, tokens: Sequence[str], size
     scores = check_numbers("scores", scores, "be those of T queries on T keys", T, T)
     if not 1 <= size <= T:
         raise ValueError(f"size is how many of the {T} keys a tile has, from 1; this is {size}.")
-    about = f"A table of {T} times {T} scores, of which one tile is there at a time; those of the future are not made:"
+    about = f"A matrix of {T} × {T} scores, with one tile in memory at a time; scores of the future are not computed:"
     Figure("tiles", about, names, scores, names, scores=scores, values=values, size=size).show()

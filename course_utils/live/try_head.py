@@ -16,14 +16,14 @@ def try_head(weights_of: Callable[[list[str]], ArrayLike], sentence: str) -> Non
     """Show the weights of your own head on a sentence, with a box to type another one.
 
     weights_of: weights_of(words), for a list of T words, gives weights (T, T), or (T,) for a single query.
-    sentence: the first one. Head and words for which it cannot be run are refused in a sentence.
+    sentence: the first one. If the head cannot be run on the words, a sentence says why.
     """
     known = sentence.split()
     interactive.ask_for_sentence(sentence, lambda typed: head_figure(weights_of, typed.split(), known))
 
 
 def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], known: Iterable[str] = ()) -> Figure:
-    """The Figure of a head's weights on a list of words. ValueError, in words, where there are none.
+    """The Figure of a head's weights on a list of words. Raises ValueError, in words, if there are none.
 
     known: words that have numbers, to be named where another has none.
     """
@@ -31,10 +31,10 @@ def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], 
         weights = pictures.array(weights_of(words))
     except (KeyError, ValueError) as missing:
         word = next((word for word in words if word in str(missing)), None)
-        words_known = f'"{word}" has no numbers here. Words that have: {", ".join(dict.fromkeys(known))}.'
+        words_known = f'"{word}" has no numbers here. Words with numbers: {", ".join(dict.fromkeys(known))}.'
         raise ValueError(words_known if word else str(missing)) from missing
     except Exception as error:  # whatever a learner's code does
-        raise ValueError(f"Nothing to show yet: fill in the exercise. ({type(error).__name__}: {error})") from error
+        raise ValueError("Nothing to show yet: fill in the exercise. (If it is not empty, run its check.)") from error
     if weights.ndim == 1:
         return attention_figure(weights[None], ["your query"], key_tokens=words)
     return attention_figure(weights, words, masked=hidden_in(weights, weights_of, words), key_tokens=words)

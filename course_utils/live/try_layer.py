@@ -24,8 +24,8 @@ def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str]) -> None:
     """Show which output of your layer depends on which input, with controls for length, dropout and seed.
 
     Beside it is the same layer with its buffers, such as a mask, emptied. make: make(context_length, dropout) gives the
-    layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T up to 24. tokens: T names. A layer that cannot
-    be run is refused in a sentence. Raises ValueError for other inputs.
+    layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T up to 24. tokens: T names. If the layer
+    cannot be run, a sentence says why. Raises ValueError for other inputs.
     """
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     controls = {
@@ -69,7 +69,7 @@ def moves(
                 buffer.zero_()
         output = layer(inputs[None, :length])
         if not isinstance(output, torch.Tensor):
-            raise ValueError(f"Your layer gives {output!r}: fill in the exercise, then run this cell again.")
+            raise ValueError(f"Your layer returns {output!r}: fill in the exercise and rerun this cell.")
         if output.shape[:2] != (1, length):
             shapes = f"(1, {length}, d_in) into {tuple(output.shape)}, not (1, {length}, d_out)"
             raise ValueError(f"Your layer turns {shapes}.")

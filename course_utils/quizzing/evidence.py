@@ -16,7 +16,7 @@ from course_utils.judging import untrusted_replies
 from course_utils.judging.calls import LayerCall
 from course_utils.quizzing.changes import changes_of
 
-STOPS, SAME, OTHER_VALUES = "It stops with an error.", "The result stays the same.", "Same shape, different values."
+STOPS, SAME, OTHER_VALUES = "It stops with an error.", "The result stays the same.", "Only the values change."
 DRAWS = re.compile("rand|multinomial|bernoulli|dropout|empty")
 LAYER_DRAWS = re.compile("empty")  # uninitialised memory; a layer's other random draws show with another seed
 FUSED = "scaled_dot_product_attention"  # stops here if sizes do not fit, and elsewhere may read beyond its memory

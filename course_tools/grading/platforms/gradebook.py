@@ -341,7 +341,7 @@ class GradebookExport:
             names = "; ".join(rest[:MOST_NAMED])
             if len(rest) > MOST_NAMED:
                 names += f"; {len(rest) - MOST_NAMED} more"
-            yield f"  Unchanged rows in {self.platform.name}'s file, without points here ({len(rest)}): {names}."
+            yield f"  Rows in {self.platform.name}'s file without points here, so unchanged ({len(rest)}): {names}."
 
     def write(self, out, graded):
         """Write the filled copy into `out`. Returns the sentences to print."""

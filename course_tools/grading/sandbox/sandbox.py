@@ -128,7 +128,7 @@ class Sandbox:
                     return Outcome(trouble=errors.presentable(trouble))
         except ValueError:
             pass
-        return Outcome(trouble="sent back data that is no answer")
+        return Outcome(trouble="sent back data that is not an answer")
 
     def ask(self, request, patience):
         """(the bytes that came back for a request, None), or (None, the trouble)."""
