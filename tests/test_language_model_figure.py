@@ -98,10 +98,7 @@ def test_boxes_ask_the_model_and_what_it_cannot_run_is_refused_in_a_sentence(mon
     off.value = "1.2, 0.0"
     assert "The model stopped with KeyError: 'stop'" in bundles[0]
     assert "x is not a head: write layer.head, such as 23.3" in bundles[2]
-    assert (
-        bundles[3].startswith("Live figure: All 6 heads of a model, and the next word after")
-        and len(bundles) == 4
-    )
+    assert bundles[3].startswith("Live figure: All 6 heads of a model, and the next word after") and len(bundles) == 4
 
 
 def test_a_large_figure_is_handed_over_packed_and_drawn_all_the_same(monkeypatch):
