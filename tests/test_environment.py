@@ -203,7 +203,7 @@ def test_a_folder_that_is_no_environment_is_left_alone(clone):
     (clone / ".venv").mkdir()
     (clone / ".venv/notes.txt").write_text("mine", encoding="utf-8")
     answer = ask(clone)
-    assert answer.returncode == 1 and "move it away" in answer.stderr
+    assert answer.returncode == 1 and "move it elsewhere" in answer.stderr
     assert (clone / ".venv/notes.txt").read_text(encoding="utf-8") == "mine"
 
 
@@ -301,7 +301,7 @@ def test_outside_a_clone_the_commands_say_what_they_need(tmp_path):
     for house in HOUSES:
         shutil.copytree(ROOT / house, tmp_path / house)
     answer = ask(tmp_path)
-    assert answer.returncode == 1 and "clone its repository" in answer.stderr and answer.stderr.count("\n") == 1
+    assert answer.returncode == 1 and "Clone the course's repository" in answer.stderr and answer.stderr.count("\n") == 1
     answer = bare_clone.command(tmp_path, "lab")
     assert answer.returncode == 1 and "clone its repository" in answer.stderr and answer.stderr.count("\n") == 1
 
