@@ -229,8 +229,8 @@ live.try_head(
 #
 # Where does the query come from if nobody writes it? And what if all words ask at once? We take six words with three
 # numbers each, few enough to check every step by hand: *Your journey starts with one step*. They come from the texts
-# this course builds on, and we use them until chapter 5. The numbers are arbitrary and the weights fairly even; what
-# counts is that you can recompute each one.
+# this course builds on, and we use them until chapter 5. The numbers are arbitrary; what counts is that you can
+# recompute every result.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -249,10 +249,10 @@ print(inputs.shape)
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
 # So far, we have written the query ourselves, because we knew what to look for. In **self-attention**, the sentence
-# asks itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of
-# "journey": each word looks for words like itself. That is seldom what a word needs (the zeros of "it" would get only
-# an average), so in chapter 2, pronouns are no longer zero, and a matrix turns each embedding into a query. The other
-# steps stay the same, and we practise them here.
+# queries itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding
+# of "journey": each word looks for words like itself. That is seldom what a word needs (the zeros of "it" would get
+# only an average), so in chapter 2, pronouns are no longer zero, and a matrix turns each embedding into a query. The
+# other steps stay the same, and we practise them here.
 #
 # The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). We compute the scores of "journey" one by
 # one.
@@ -508,7 +508,7 @@ answer("S1.2", "keys.T")
 # ### Exercise 1.3 · Attention in one function
 # 2 points · ★★☆ · 10 minutes
 #
-# So far, each sentence has asked itself. But when a model translates, the words of the translation ask the words of the
+# So far, each sentence has attended only to itself. But when a model translates, the translation attends to the
 # original. Write attention for queries from one sentence, $T_q$ words long, and keys and values from another, $T_k$
 # words long. The values have their own width, $d_v$. Scores may be very large.
 
@@ -535,10 +535,10 @@ check("1.3", my_attention)
 # ### Exercise 1.4 · Two groups that keep to themselves
 # 2 points · ★★☆ · 10 minutes
 #
-# So far, the embeddings were given. Here you design them, so that each group of words attends to itself. Each word's
-# embedding serves as query, key and value: the scores are `table @ table.T`, as for the six words. Write a table with a
-# row for each of the words below: two animals, two foods, "the" and "and". In every sentence that contains an animal
-# and a food (up to eight words, repeats allowed),
+# Now you design the embeddings, so that each group of words attends to itself. Each word's embedding serves as query,
+# key and value: the scores are `table @ table.T`, as for the six words. Write a table with a row for each of the words
+# below: two animals, two foods, "the" and "and". In every sentence that contains an animal and a food (up to eight
+# words, repeats allowed),
 #
 # * an animal must divide its attention evenly among the animals and give at most a tenth to all other words combined;
 # * a food must do the same among the foods;
@@ -642,12 +642,12 @@ for copies in [1, 4, 20]:
     louder = (last_state(changed, times=3) - last_state(sequence, times=3)).norm()
     context_vector = (last_context(changed) - last_context(sequence)).norm()
     print(f"{len(sequence):3} tokens: recurrent network {state:.1e},"
-          f" with W times 3 {louder:.1e}, attention {context_vector:.1e}")
+          f" with 3W: {louder:.1e}, attention {context_vector:.1e}")
 
 # %% [markdown]
 # In this recurrent network, the first word fades: its influence is 1.0e-04 over 6 tokens, 3.8e-11 over 24, and 0.0e+00
-# over 120, lost in rounding. A larger $W$ keeps more of the state: with $W$ times 3, the word has more influence than
-# in attention over 6 and 24 tokens, but only 3.3e-08 over 120. In attention, every word is one step away, however far
+# over 120, lost in rounding. A larger $W$ keeps more of the state: with $3W$, the word has more influence than in
+# attention over 6 and 24 tokens, but only 3.3e-08 over 120. In attention, every word is one step away, however far
 # back. Its influence falls only because more words share the weight: over 120 tokens, 1.3e-04 is left. The price is the
 # number of scores, which is the square of the length: 36 for 6 tokens, 14,400 for 120.
 
@@ -668,8 +668,8 @@ for copies in [1, 4, 20]:
 answer("Q1.4", "b")
 
 # %% [markdown]
-# **Question 1.5.** "journey" asks the six words of *Your journey starts with one step*. Then all six embeddings are
-# multiplied by 10, and so is the query. What happens to the weights of "journey"?
+# **Question 1.5.** "journey" attends to the six words of *Your journey starts with one step*. Then all six embeddings
+# are multiplied by 10, and so is the query. What happens to the weights of "journey"?
 #
 # * **a** They stay the same, since softmax depends only on differences.
 # * **b** They come closer to an average over all words.

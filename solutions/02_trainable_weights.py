@@ -118,9 +118,9 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 #
 # ### One matrix for "she"
 #
-# Now we choose the numbers, first for one job. What should "she" ask for? Someone female, but no longer a pronoun. So
-# rows 4 (pronoun) and 5 (age) of the query matrix are zero, and the query of "she" becomes "female". We leave the keys
-# as they are. How will "she" divide its weight now?
+# Now we choose the numbers, first for one job. What should "she" ask for? Someone female, pronoun or not. So rows 4
+# (pronoun) and 5 (age) of the query matrix are zero, and the query of "she" becomes "female". We leave the keys as they
+# are. How will "she" divide its weight now?
 
 # %% name="ask-for-female"
 ask = torch.zeros(5, 5)
@@ -143,8 +143,7 @@ print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 #
 # * "she" should divide at least nine tenths of its weight evenly among the girls, "he" among the boys, and "it" among
 #   the things (pronouns do not count as girls, boys or things);
-# * each of these pronouns should receive the age of what it finds (of several, their mean age), as closely as the
-#   weights allow, and nothing else.
+# * each of these pronouns should receive approximately the age (or mean age) of what it finds, and nothing else.
 #
 # Other words may do anything, as may a pronoun with nothing to find. Choose any width $d_k$. The check divides scores
 # by $\sqrt{d_k}$, for a reason given below, so use large numbers.
@@ -351,7 +350,7 @@ answer("Q2.2", "c")
 
 # %% [markdown]
 # We draw 10,000 queries and 10,000 keys of 64 numbers. `cumsum` keeps every subtotal, so it gives the scores for $d_k$
-# = 1, 2, and so on up to 64.
+# from 1 to 64.
 
 # %% name="variance" tags=["answers-Q2.2"]
 torch.manual_seed(123)
@@ -482,7 +481,7 @@ print(linear.weight.shape)
 
 # %% name="self-attention-v2"
 class SelfAttention_v2(nn.Module):
-    """The same with linear layers, which start from better numbers: (T, d_in) to (T, d_out)."""
+    """As v1, with linear layers, which start from better numbers: (T, d_in) to (T, d_out)."""
 
     def __init__(self, d_in, d_out, qkv_bias=False):
         super().__init__()
@@ -577,8 +576,8 @@ for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
 # %% [markdown]
 # They do matter. With `torch.rand`, a token gives, on average, 0.9831 of its attention to one of 100 tokens. All
 # parameters are positive, so a query's 64 numbers rise and fall together, and even the divided scores have a standard
-# deviation of 1655. With `nn.Linear`, queries and keys have a variance of about 1/3, so scaled scores have one of 1/9,
-# a standard deviation of 0.33; the largest weight is 0.0222 on average.
+# deviation of 1655. With `nn.Linear`, queries and keys have a variance of about 1/3, so scaled scores have a variance
+# of 1/9 and a standard deviation of 0.33; the largest weight is 0.0222 on average.
 #
 # Models read several sequences at once: a **batch** of shape $(B, T, d_\mathrm{in})$, with $B$ sequences. Does our
 # class accept one?

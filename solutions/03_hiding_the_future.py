@@ -174,7 +174,7 @@ for name, mask in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", hidden
         with torch.no_grad():
             learned -= 10 * learned.grad
         learned.grad = None
-    print(f"{name}: loss {losses[0]:.4f} with equal weights, {losses[-1]:.4f} in the end")
+    print(f"{name}: loss {losses[0]:.4f} with equal weights, {losses[-1]:.4f} at the end")
     print(f"weights of tokens 2 and 4:\n{weights[[1, 3]].detach()}")
 
 # %% [markdown]
@@ -300,8 +300,8 @@ print(strict.int())  # 1 where hidden
 # followed by up to eight letters,
 #
 # * a letter that has occurred before must divide at least nine tenths of its weight evenly among its earlier copies and
-#   receive a 1, as closely as the weights allow;
-# * any other letter must give at least nine tenths of its weight to `<s>` and receive a 0.
+#   receive approximately 1;
+# * any other letter must give at least nine tenths of its weight to `<s>` and receive approximately 0.
 #
 # What `<s>` receives does not matter.
 
@@ -458,8 +458,8 @@ pictures.show_dependencies(
 )
 
 # %% [markdown]
-# There are 21: exactly the lower triangle. This yes/no matrix is the **dependency matrix**. It describes only one
-# sentence, so we try more, and also a mask that is off by one.
+# There are 21: exactly the lower triangle. This yes/no matrix is the **dependency matrix**. It covers only one
+# sentence, so we try 20, and also a mask that is off by one.
 
 # %% name="many-sentences"
 torch.manual_seed(123)
@@ -541,7 +541,7 @@ print("leaks with the division:", not (divided.triu(1) <= rounding).all())
 
 # %% [markdown]
 # It leaks: none of the 15 numbers above the diagonal is 0. In row 1, they are about 0.0005, compared with 0.1008 on the
-# diagonal. That is small, but training may use this path, which is gone when the model writes. The future's weights are
+# diagonal. That is small, but training may use the leak, which is gone when the model writes. The future's weights are
 # 0, but its scores are still in the sum that softmax divided by. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax
 # divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels this sum:
 #
@@ -671,7 +671,7 @@ def my_padded_layer(x):
 live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens)
 
 # %% [markdown]
-# With a correct mask, only its own output does: below row 1, the first column is empty.
+# With a correct mask, only row 1 depends on "Your": the rest of column 1 is empty.
 
 # %% [markdown]
 # ## What you can do now

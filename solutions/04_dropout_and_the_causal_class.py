@@ -142,11 +142,11 @@ mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): the second is rev
 print("our sentence is unchanged:", torch.allclose(causal(mixed)[0], context[0], atol=1e-6))
 turned_back = causal(mixed)[1].flip(0)  # "Your" first again
 print("order matters:", not torch.allclose(turned_back, context[0], atol=1e-6))
-print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
+print("same rows for four words:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
 depends = influences(causal, inputs) > 1e-6  # (T, T), as in chapter 3
 print("nothing leaks:", torch.equal(depends, torch.ones(6, 6).tril().bool()))
 swapped = causal(inputs[[1, 0, 2]])  # "journey Your starts"
-print("starts, two words swapped:", torch.allclose(swapped[2], context[0, 2], atol=1e-6))
+print("a swap keeps row 3:", torch.allclose(swapped[2], context[0, 2], atol=1e-6))
 
 # %% [markdown]
 # All tests pass. Order matters now, because the mask decides by position which words a word sees. Among those words,
@@ -157,7 +157,7 @@ print("starts, two words swapped:", torch.allclose(swapped[2], context[0, 2], at
 # The mask is not learned, so it is not a parameter. Then why is it not an ordinary attribute, `self.mask = ...`? Our
 # class makes it a **buffer**, with `register_buffer`. We compare all three in a small module. `.to(...)` moves a module
 # to a GPU or converts it to another number type, and `state_dict()` returns what is saved. Which of the three does each
-# call involve?
+# call reach?
 
 # %% [markdown]
 # **Question 4.1.** A module is converted with `.to(torch.float64)` and then trained. What happens to a `float32`
@@ -191,7 +191,7 @@ print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtyp
 # Only the parameter is trained. The parameter and the buffer are saved, and both became `float64`. The plain attribute
 # is in neither list, and `.to()` does not touch it: when the module moves to a GPU, this tensor stays on the CPU, where
 # scores on the GPU cannot use it. So the mask is a buffer. It stays `bool`, because `.to(torch.float64)` converts only
-# floating-point tensors. (Since the class can rebuild the mask, `persistent=False` could exclude it from saving.)
+# floating-point tensors. (The class can rebuild the mask, so it need not be saved: `persistent=False`.)
 #
 # One step of the class remains: dropout.
 
@@ -291,12 +291,12 @@ for seed, start in enumerate(starts):
     improved += with_dropout < untrained
     improved_without += without < untrained
 print(f"smaller error on new days with dropout: {better} of 10 rooms")
-print(f"and than before training: {improved} with dropout, {improved_without} without")
+print(f"smaller than before training: {improved} with dropout, {improved_without} without")
 
 # %% [markdown]
 # With dropout, training improved the weights in every room; without it, in only two. (During training, GPT-2 drops one
-# attention weight in ten; Llama drops none.) Here, each of eight tokens roughly knew the answer. Later we ask: what if
-# only one knows it?
+# attention weight in ten; Llama drops none.) Here, each thermometer roughly knew the answer. Later we ask: what if only
+# one knows it?
 #
 # ## What happens to a row
 #
@@ -408,7 +408,7 @@ answer("Q4.4", "a")
 #
 # ## In training and afterwards
 #
-# A finished model should not miss words by chance. So every PyTorch module has a switch called `training`: it is on at
+# A trained model should not skip words at random. So every PyTorch module has a switch called `training`: it is on at
 # first, `.eval()` turns it off, and `.train()` turns it on again. We give our class dropout and call it twice with the
 # switch on and twice with it off. Which calls will agree?
 

@@ -230,10 +230,9 @@ print("two heads, one position each, same result:",
       torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])))
 
 # %% [markdown]
-# No, the mixture is the same: "it" receives a cat and a mouse, but not who chased whom. Each vector contains its
-# position, but a value is a word part plus a position part: the mixture contains cat, mouse, 1 and 4, but not which
-# belong together. With two heads, one for each position, and their results side by side, "it" can tell: the halves have
-# changed places.
+# No, the mixture is the same: "it" receives a cat and a mouse, but not their roles. Each vector contains its position,
+# but a value is a word part plus a position part: the mixture contains cat, mouse, 1 and 4, but not how they pair up.
+# With two heads, one for each position, and their results side by side, "it" can tell: the halves have changed places.
 #
 # That is **multi-head attention**. The simplest version **concatenates** the context vectors of several heads along the
 # last dimension, here for chapter 4's batch.
@@ -302,10 +301,10 @@ print([name for name, _ in TwoLists().named_parameters()])
 #
 # ## Two heads, two jobs
 #
-# We return to the chase. From the second animal on, every word should name both animals: who chases in the first half
-# of its result, and who is chased in the second. Each half has ten numbers, one per vocabulary word. On all twelve
-# sentences we train one head of 20 numbers, then two heads of 10, which have as many parameters in all. In how many
-# sentences will "it" name both animals correctly?
+# We return to the chase. From the second animal on, every word should name both animals: the chaser in the first half
+# of its result, the chased in the second. Each half has ten numbers, one per vocabulary word. On all twelve sentences
+# we train one head of 20 numbers, then two heads of 10, which have as many parameters in all. In how many sentences
+# will "it" name both animals correctly?
 
 # %% name="two-jobs"
 chasing, chased = x[:, 1:2, :10], x[:, 4:5, :10]  # (12, 1, 10) each: who chases, who is chased
@@ -353,10 +352,10 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
           f" named as chased: {vocabulary[named[s]]}")
 
 # %% [markdown]
-# In all twelve, the chaser gets more weight than the chased; other words get the rest. Where the mouse chases, almost
-# nothing is left for the other animal, and "it" names the cat both times, a guess that is right once. Where the cat
-# chases the hen, "it" even names a mouse. One head can tell them apart only by giving more weight to one; then the
-# other is faint. (A later layer can amplify it; two heads deliver both at full strength.)
+# In all twelve, the chaser gets more weight than the chased; other words get the rest. When the mouse is the chaser,
+# almost nothing is left for the other animal: "it" names the cat both times and is right once. When the cat chases the
+# hen, "it" even names a mouse. To tell two animals apart, one head must favour one; then the other is faint. (A later
+# layer can amplify it; two heads deliver both at full strength.)
 #
 # Guess for each of the two heads: which column will be bright, and from which word on?
 

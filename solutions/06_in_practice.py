@@ -371,9 +371,9 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
 # There is no error. The first sequence has no padding, so everything is hidden, and the function returns only zeros.
-# (Before PyTorch 2.5, and on some devices even later, it returns `nan`. The [notes](99_notes.ipynb) compare all masks
-# and say which are safe everywhere.) In the second sequence only padding is read. So when you change libraries, test
-# the mask: change a token that should be hidden, and see whether the output changes.
+# (Before PyTorch 2.5, and on some devices even later, it returns `nan`. The [notes](99_notes.ipynb) compare all masks.)
+# In the second sequence only padding is read. So when you change libraries, test the mask: change a token that should
+# be hidden, and see whether the output changes.
 
 # %% [markdown]
 # ### Exercise 6.2 · A mask in which True means keep
@@ -546,8 +546,8 @@ for name, way in ways.items():
 # %% [markdown]
 # ### Time
 #
-# PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. We take the shortest time: in
-# longer runs the machine was also busy with other work.
+# PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. We take the shortest time:
+# slower runs shared the machine with other work.
 
 # %% name="milliseconds"
 def milliseconds(layer, x):
@@ -601,8 +601,9 @@ for dtype in dtypes:
 
 # %% [markdown]
 # bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third score gets 0.1018 instead of 0.0996.
-# float16 keeps them apart, but its largest number is 65504: 300 times 300 is infinite. Scores can get that large.
-# Below, the last of four keys is hidden. Does it matter whether we divide by $\sqrt{64}$ before or after the product?
+# float16 keeps them apart, but its largest number is 65504: 300 times 300 overflows to infinity. Scores can get that
+# large. Below, the last of four keys is hidden. Does it matter whether we divide by $\sqrt{64}$ before or after the
+# product?
 
 # %% name="half-overflow"
 query = torch.full((1, 64), 100.0)
@@ -712,8 +713,8 @@ class TinyModel(nn.Module):
         return self.to_scores(x), kept
 
 # %% [markdown]
-# Without a cache the model reads all numbers at every step. With a cache it reads them all at the first step, then one
-# at a time. Either way it appends the token with the largest score.
+# Without a cache the model reads all numbers at every step. With a cache it reads all at the first step, then only the
+# newest. Either way it appends the token with the largest score.
 
 # %% name="generate"
 @torch.no_grad()
@@ -731,7 +732,7 @@ def generate(model, numbers, count, cached, padding=None):
     return numbers
 
 # %% [markdown]
-# We begin with chapter 3's sentence of 19 different characters.
+# We begin with chapter 3's sentence (19 different characters).
 
 # %% name="same-tokens"
 text = "But they were all of them deceived."
@@ -920,8 +921,8 @@ check("6.4", my_shared)
 # %% [markdown]
 # ## When it goes wrong
 #
-# Some mistakes raise an error. Most are silent: the shapes fit, and training even works to some extent. So ask about
-# every layer you write or borrow:
+# Some mistakes raise an error. Most are silent: the shapes fit, and training even works to some extent. So ask of every
+# layer you write or borrow:
 #
 # | question | if no, see these errors in the notes |
 # | --- | --- |

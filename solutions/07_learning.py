@@ -367,8 +367,8 @@ pictures.show_weights(
 # %% [markdown]
 # In the rows of the repeat there is a stripe of weights near 1, far from the diagonal. Take any of these rows and find
 # the same number in the random part: the weight lies on the token *after* it. That is the token to predict. (The rows
-# above have nothing to look up. But their weights must sum to 1, so they put them on the very first token. Such a token
-# is called an **attention sink**; Xiao et al., 2023, found some in large models.)
+# above have nothing to look up. But their weights must sum to 1, so these go to the very first token. Such a token is
+# called an **attention sink**; Xiao et al., 2023, found some in large models.)
 #
 # This is an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
 # answer, because layer 0 has written into each token what came before. Together, the two heads implement the rule "A
@@ -614,7 +614,7 @@ check("7.3", my_floor)
 # %% [markdown]
 # ## Cross-attention that learns
 #
-# Chapter 6's German words asked English ones with vectors that we had written by hand. Can cross-attention learn such
+# In chapter 6, German words queried English words, using vectors written by hand. Can cross-attention learn such
 # vectors? Here is a small task with two sequences: eight letters come in, and the same letters go out in reverse order.
 #
 # The output asks. It has no letters yet, so each of its positions has a learned vector, from which its query is made.

@@ -303,7 +303,7 @@ print(pair[1].tokens)
 print(is_padding[1])
 
 # %% [markdown]
-# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the vectors they get alone?
+# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the same vectors as alone?
 
 # %% name="padded-batch"
 numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)
@@ -568,8 +568,8 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 
 # %% [markdown]
 # All of them do. The final `[SEP]`, which stands for no noun, gives 0.478 to "cat" and 0.302 to "mouse", almost like
-# "it". Here the head collects nouns, whichever token asks, and that fits what the model was trained for: to say what a
-# sentence is about.
+# "it". Here the head collects nouns, whichever token asks, and that fits the model's task: to capture what a sentence
+# is about.
 #
 # Every number in the row of "it" was right. The caption was unfounded. We had read one row of eleven, in one head of
 # 72, for one sentence.
@@ -585,7 +585,7 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 
 # %% [markdown]
 # A few patterns recur, most often a bright column on the left, that of `[CLS]`. The enlarged head, layer 0, head 2,
-# looks at the token before, for which it needs only the positions.
+# looks at the previous token; positions alone suffice for that.
 #
 # Try to find the head that looks at the token *after*; it is in layer 1. Then compare layer 5, head 11, our noun head,
 # with its neighbours: is it the only one?
@@ -597,7 +597,7 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 live.try_sentence(heads_of, "The trophy is too big")
 
 # %% [markdown]
-# What you saw on one sentence may be missing from the next. Does your favourite head keep its pattern?
+# What you saw in one sentence may be missing from the next. Does your favourite head keep its pattern?
 
 # %% [markdown]
 # ### Measuring patterns
@@ -669,8 +669,7 @@ for number, layer in enumerate(encoder.layers):
 #
 # A row with all its weight on one token looks at 1 token; a uniform row over four tokens looks at 4. In between,
 # $\exp(-\sum_j w_j \ln w_j)$ is a good measure; its exponent is called the **entropy** of the row. Compute this measure
-# for weights of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as
-# 0.
+# for weights of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ counts as zero.
 
 # %% name="exercise-8-3"
 def my_breadth(weights):
@@ -815,6 +814,6 @@ progress(8)
 # explain outputs, see Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
 # **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask
-# about the next attention picture you see. This model's attention dates from 2019: [chapter
+# about the next attention picture you see. This model's design dates from 2019: [chapter
 # 9](09_positions_that_turn.ipynb) shows what has changed since. All chapters: [the course's
 # contents](../README.md#chapters).

@@ -286,7 +286,7 @@ live.show_rotary(query[0], key[0], frequencies)
 # %% [markdown]
 # ## Two layouts
 #
-# Which two numbers form a pair? Like most models in the library `transformers`, we took number $k$ of each half:
+# Which two numbers form a pair? Like most models in the `transformers` library, we took number $k$ of each half:
 # **halves**. The paper, Llama's original code, and some models in the library (Cohere's, GLM-4, Llama 4) pair
 # neighbours, 0 with 1, then 2 with 3: **interleaved** pairs. Neither layout is better.
 
@@ -383,8 +383,8 @@ for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zer
 # ## Longer texts
 #
 # A model trained on texts of 8,192 tokens is given one of 100,000. Its slow pairs have never turned that far. If we
-# divide all positions by 32 (position interpolation, Chen et al., 2023), it has met every angle, but neighbours are 32
-# times closer than in training. Llama 3.1 slows only the pairs that need it: those that made fewer than four turns in
+# divide all positions by 32 (position interpolation, Chen et al., 2023), no angle is new, but neighbours are 32 times
+# closer than in training. Llama 3.1 slows only the pairs that need it: those that made fewer than four turns in
 # training.
 
 # %% name="rescaled"
@@ -440,8 +440,8 @@ for num_kv_heads in [32, 8, 1]:
 answer("Q9.4", "b")
 
 # %% [markdown]
-# So is no time saved? To generate a token, a model reads the whole cache. Queries that share keys become rows of one
-# matrix.
+# Does sharing also save time? To generate a token, a model reads the whole cache. Queries that share keys become rows
+# of one matrix.
 
 # %% name="time-fewer-keys" tags=["nbval-ignore-output"]
 def step(query, keys, values):
@@ -638,7 +638,7 @@ def hidden_from(queries, keys, mask=None, window=None):
 
 # %% [markdown]
 # Here is the class. Its other steps are those of chapters 5 and 6: `attend` computes and returns the weights; `forward`
-# does not, so it can use PyTorch's kernels, which never store them. One step is new: gpt-oss gives each head a
+# does not, so it can use PyTorch's fast kernels, which never store them. One step is new: gpt-oss gives each head a
 # **sink**, a learned score that takes part in softmax but has no value, so a head can ignore all keys.
 #
 # The class uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and
@@ -646,13 +646,13 @@ def hidden_from(queries, keys, mask=None, window=None):
 # `fused_attention` calls the kernel, which needs a stored matrix for any but the causal mask. So a window is processed
 # in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each query and
 # key. With any one of these, a layer of width 256 or more keeps at most about 1.5 times as much for its derivatives as
-# without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers, and layers with few key heads or sinks, can
+# without it (PyTorch 2.11 to 2.15); with a wide window, layers that are narrower or have sinks or few key heads can
 # keep more. Three things still need a stored matrix: a mask with an entry for each pair of tokens, $(B, T, T)$; bounds
 # for scores; and, on a CPU, dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
-    """A decoder's attention. Brackets after an argument name a family that needs it.
+    """A decoder's attention. Brackets name a family that needs the argument.
 
     * num_kv_heads (Llama 3): key/value heads, each shared by equally many query heads; None: one
       for each query head.
@@ -791,13 +791,12 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
     print(f"{family:10} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]
-# One class matches ten families on texts of 11 tokens. (For SmolLM3 we compared a layer without positions. Far into a
-# text, scores differ, since we compute angles in 64 bits and the library in 32: around position 100,000 by up to
-# several thousandths.) The families' files differ in other ways too: GPT-2 stores its matrices transposed, with
-# queries, keys and values in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each difference takes one line
-# of loading code. Forgetting to transpose or to add 1 is a silent error. DeepSeek follows in chapter 10. Our class
-# rejects some other families' weights: OLMo-2 normalises before the heads are split, and Cohere, where it normalises,
-# uses LayerNorm.
+# One class matches ten families on texts of 11 tokens. (For SmolLM3 we compared a layer without positions. Around
+# position 100,000, scores differ by up to several thousandths, since we compute angles in 64 bits and the library in
+# 32.) The families' files differ in other ways too: GPT-2 stores its matrices transposed, with queries, keys and values
+# in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each difference takes one line of loading code.
+# Forgetting to transpose or to add 1 is a silent error. DeepSeek follows in chapter 10. Our class rejects some other
+# families' weights: OLMo-2 normalises before the heads are split, and Cohere, where it normalises, uses LayerNorm.
 #
 # Does this comparison reveal slips? We reorder the pairs of Llama's queries and keys, as in a file converted once too
 # often, then its query heads, as `repeat` would.
@@ -837,7 +836,7 @@ for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
 # %% [markdown]
 # ## Counting a real model
 #
-# Real models repeat this layer, with a network after each. Their sizes are in the file `config.json`, published with
+# Real models stack such layers, with a network after each. Their sizes are in the file `config.json`, published with
 # the weights. We take those of `meta-llama/Llama-3.2-1B` and `Qwen/Qwen3-0.6B`. Their **gated** networks have three
 # matrices instead of two; every norm has a scale but no shift; the last step reuses the token table.
 
@@ -873,7 +872,7 @@ def repeats(count, first, repeated):
 
 # %% name="long-model"
 class TinyModel(nn.Module):
-    """Three attention layers and one kind of positions: tokens (B, T) to scores (B, T, 16)."""
+    """Three attention layers and one kind of position: tokens (B, T) to scores (B, T, 16)."""
 
     def __init__(self, kind, width=32):
         super().__init__()
@@ -903,7 +902,7 @@ def losses(model, tokens):
 
 
 def trained(kind, steps):
-    """A model with this kind of positions, trained on texts of 13 tokens."""
+    """A model with this kind of position, trained on texts of 13 tokens."""
     torch.manual_seed(123)
     model, batches = TinyModel(kind), repeats(steps * 64, 7, 6).view(steps, 64, 13)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
@@ -931,14 +930,13 @@ print(f"guessing {math.log(16):.1f}")
 
 # %% [markdown]
 # After only 100 steps, the model without positions seems to have learned nothing: 2.5 is hardly better than guessing,
-# which costs $\ln 16$, or 2.8. With 300 steps it copies, at 0.4. It learns more slowly than the others, which are at
-# 0.0.
+# which costs $\ln 16$, or 2.8. With 300 steps it copies: its loss is 0.4. It learns more slowly than the others, which
+# are at 0.0.
 #
 # At twice the length it is ahead, at 1.0, while the others do *worse* than guessing, at 6.0 or more. They are confident
 # but wrong: training never used the learned table's later rows, and showed the rotary model (loss 10.6) no distance
-# above
-# 11. Turning only half does not help: 10.2. Scores exist at every distance, but were not trained at every distance. Nor
-#     do longer texts come free without positions: 1.0 is more than 0.4.
+# above 11. Turning only half does not help: 10.2. Scores exist at every distance, but were not trained at every
+# distance. Nor do longer texts come free without positions: 1.0 is more than 0.4.
 #
 # Real models handle this in several ways. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
 # nothing in every fourth layer (Kazemnejad et al., 2023, study models without position encodings).
@@ -965,7 +963,7 @@ progress(9)
 # | Gemma 2 | ... and bounds for scores, windows in every other layer; its largest size has its own scale |
 # | Phi-1 and 2 | ... and biases; only part of each head is turned |
 # | SmolLM3 | ... but nothing is turned in every fourth layer |
-# | Qwen3-Next | ... and QK-norm, only a quarter turned, a gate; in every fourth layer only |
+# | Qwen3-Next | ... and QK-norm, a gate, a quarter turned; attention in every fourth layer only |
 #
 # | silent slip | how to find it |
 # | --- | --- |

@@ -615,8 +615,8 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 # %% [markdown]
 # The matrices are said to be **absorbed**. Compared with cached keys, this costs arithmetic: a score now sums 12
 # products instead of 8; in DeepSeek-V3, 512 instead of 128, plus 64 for the position either way. This reordering works
-# only if nothing comes between query and $W_k$. Chapter 9's rotation would, so the 64 numbers carry the position
-# separately: $512{+}64$ in all.
+# only if nothing comes between query and $W_k$. Chapter 9's rotation would, so 64 extra numbers carry the position:
+# $512{+}64$ in all.
 
 # %% [markdown]
 # ## Look at only a few keys
@@ -698,9 +698,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# Two of up to 19 keys are enough if they are the right ones: 0.33, where all give 0.32. The newest two are not enough.
-# The needed key lies 7 to 11 tokens back, so with the newest 8 the loss is 6.29; the newest 12 always include it. The
-# indexer still scores all keys, in $T^2$ products of 8 numbers; attention itself needs only $T \cdot k$ products.
+# Two of up to 19 keys are enough if they are the right ones: the loss is 0.33, or 0.32 with all. The newest two are
+# not. The needed key lies 7 to 11 tokens back, so with the newest 8 the loss is 6.29; the newest 12 always include it.
+# The indexer still scores all keys, in $T^2$ products of 8 numbers; attention needs only $T \cdot k$ products.
 
 # %% [markdown]
 # Does this match V3.2? We compare our `LatentAttention` with the library's own layer, again with random parameters.
@@ -804,9 +804,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# A state of fixed size fills up at some point. Linear attention finds 0.99 of 128 values, but only a third of 512. And
+# A state of fixed size fills up at some point. Linear attention finds 99% of 128 values, but only a third of 512. And
 # it cannot replace a value: for a key with two values it returns their sum, and finds the newer one by chance, about
-# half the time while there is room. The delta rule can replace values: it finds 0.99 of 32 values whose keys were
+# half the time while there is room. The delta rule can replace values: it finds 99% of 32 values whose keys were
 # written twice. But of 64 values, each written once, it loses a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything but also keeps everything: 65,536 numbers for 512 keys,

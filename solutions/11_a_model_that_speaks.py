@@ -728,9 +728,8 @@ for name, logs in zip(["zeros", "mean"], found):
 # which method you used. And *why* does the lead fall? The receiver's log-probability hardly falls, from -0.380 to
 # -0.552. Instead the **giver's** rises, from -5.989 to -2.991.
 #
-# What does "to" look at in head 23.3? Beside its weights we print what the head writes. Its columns of `out_proj`
-# (chapter 8) turn its output into a vector, which we compare with the whole vocabulary: which token's score does it
-# lower most?
+# What does "to" look at in head 23.3? Beside its weights we print the token whose score it lowers most. Its columns of
+# `out_proj` (chapter 8) turn its output into a vector, which we compare with the whole vocabulary.
 
 # %% name="where-it-looks"
 said, record = [], []

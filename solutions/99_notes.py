@@ -353,7 +353,7 @@ for name, factor in [("none", 1), ("times", 64**0.5), ("divided", 64**-0.5)]:
 
 # %% [markdown]
 # Without division one key takes most of a row, 0.767; with multiplication nearly all, 0.969; with division 0.080. Where
-# one key takes all, softmax hardly learns (chapter 2). **Fix:** divide, once. (`F.scaled_dot_product_attention` already
+# one key takes all, little is learned (chapter 2). **Fix:** divide, once. (`F.scaled_dot_product_attention` already
 # divides: do not divide again.)
 
 # %% [markdown]
@@ -619,8 +619,8 @@ for name, how in (ways | {"writes 0.5": (one, one / 2), "both": (cleared, one / 
     print(f"{name:11}{sum(right) / 5:.2f}")
 
 # %% [markdown]
-# The delta rule finds 0.88 of the new pairs. Clearing the state first changes little: 0.87. Writing half as strongly
-# disturbs other pairs less: 0.98, and with both 0.99.
+# The delta rule finds 88% of the new pairs. Clearing the state first changes little: 87%. Writing half as strongly
+# disturbs other pairs less: 98%, and with both 99%.
 
 # %% [markdown]
 # ## At the size of GPT-2
@@ -690,7 +690,7 @@ for size, (layers, width, num_heads) in configurations.items():
 #
 # Burume's guide lists 117M, 345M, 762M and 1.5B. The first three are in the GPT-2 paper; OpenAI later noted in its
 # repository that its original counts were wrong. His table also has 24 heads of "~43" for medium and 36 heads of "~36"
-# for large. 24 and 36 are numbers of *layers*, an easy slip, since the small model has 12 of each. Could they be heads?
+# for large. 24 and 36 count *layers*: an easy slip, since the small model has 12 of each. Could they be heads?
 
 # %% name="layers-are-not-heads"
 for width, num_heads in [(1024, 24), (1280, 36)]:

@@ -30,7 +30,7 @@ __all__ = ["Attention"]
 
 
 class Attention(nn.Module):
-    """A decoder's attention. Brackets after an argument name a family that needs it.
+    """A decoder's attention. Brackets name a family that needs the argument.
 
     * num_kv_heads (Llama 3): key/value heads, each shared by equally many query heads; None: one
       for each query head.

@@ -55,7 +55,7 @@ class SelfAttention_v1(nn.Module):
 
 
 class SelfAttention_v2(nn.Module):
-    """The same with linear layers, which start from better numbers: (T, d_in) to (T, d_out)."""
+    """As v1, with linear layers, which start from better numbers: (T, d_in) to (T, d_out)."""
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
         super().__init__()

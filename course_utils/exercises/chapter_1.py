@@ -117,7 +117,7 @@ def one_against_six():
 
 
 def grouped(words):
-    """The Reading in which each group asks itself, and the others everyone."""
+    """The Reading in which each group attends to itself, and the other words to all."""
     kinds = [GROUPS[word] for word in words]
     wanted = puzzles.shared(np.array([[kind in (other, FILLERS) for other in kinds] for kind in kinds]))
     return puzzles.Reading(words, wanted, kinds)

@@ -37,7 +37,7 @@ class Result:
         return self.max_points if self.status == RIGHT else 0
 
     def __str__(self):
-        points = f"{self.points} of {self.max_points} points"
+        points = f"{self.points} of {self.max_points} point{'s' * (self.max_points != 1)}"
         return f"{MARK[self.status]} {self.id} {self.status}, {points}. {self.message}".replace("\n", " ")
 
     __repr__ = __str__
@@ -47,8 +47,8 @@ class Result:
         head = f"{MARK[self.status]} {self.id} {html.escape(self.title)} · {self.status}"
         return (
             f'<div style="border-left:4px solid {COLOUR[self.status]};padding:0.3em 0.8em;max-width:44em">'
-            f"<b>{head}</b> ({self.points} of {self.max_points} points)<br>{rich(self.message)}"
-            f"{side_by_side(*self.maps) if self.maps else ''}</div>"
+            f"<b>{head}</b> ({self.points} of {self.max_points} point{'s' * (self.max_points != 1)})"
+            f"<br>{rich(self.message)}{side_by_side(*self.maps) if self.maps else ''}</div>"
         )
 
     _repr_html_ = html
