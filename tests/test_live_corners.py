@@ -237,7 +237,7 @@ def test_a_query_is_read_from_its_largest_key_down_and_a_second_click_lets_go(se
     assert page.said(shown) == 'Query "the (2)" attends to nothing.'
     name = shown.locator(f"{LIVE} svg g:last-child").get_by_text("the (2)", exact=True).last  # beside the map
     name.click()
-    assert page.state(shown)["query"] == -1 and said_at_rest(shown) == at_rest and frames(shown, PICKED) == 0
+    assert page.state(shown)["query"] == 3 and said_at_rest(shown) == at_rest and frames(shown, PICKED) == 1
     name.click()
     assert page.state(shown)["query"] == 2 and frames(shown, PICKED) == 1
 

@@ -248,7 +248,7 @@ def test_before_the_first_move_the_goal_is_framed_and_said_and_a_mistake_is_seen
     assert f"Puzzle: make “{asks}” read {named}" in told and f"now: “{asks}” reads “{SEEN_FIRST[id]}”" in told
     orange = shown.locator(f"{LIVE} svg path[style*='rgb(194, 65, 12)']").count()
     assert (orange > 0) == (id != "4.2"), (
-        "what gets too much; its heads look where they should until weights are dropped"
+        "what gets too much; of 4.2 only the sum is wrong"
     )
     shown.wait_for_timeout(400)
     assert page.said(shown).startswith("Change numbers until")
