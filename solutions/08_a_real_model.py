@@ -592,7 +592,7 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # Now try your own sentence: type it, press Enter, and the maps change. (This needs the model, so run the cell first.)
 
 # %% name="sentence-live"
-live.try_sentence(heads_of, "The trophy is too big")
+live.try_sentence(heads_of, "The trophy is too big", layer=5, head=11, beside=(weights, encoded.tokens))
 
 # %% [markdown]
 # What you saw on one sentence may be missing from the next. Does your favourite head keep its habit?

@@ -364,9 +364,20 @@ def test_a_large_map_that_is_an_image_follows_its_control(see):
     assert len(set(shown.evaluate(PIXELS, 2))) == 1
 
 
+def test_the_same_head_is_drawn_beside_on_another_sentence_and_follows_the_controls(see):
+    own, other = (torch.rand(2, 3, T, T, generator=torch.Generator().manual_seed(T)).softmax(dim=-1) for T in (3, 2))
+    shown = see(all_heads_figure(own, ["a", "b", "c"], 1, 2, beside=(other, ["x", "y"])))
+    for layer, head in [(1, 2), (0, 1)]:
+        choose(shown, layer=layer, head=head)
+        assert page.numbers(shown) == sorted(oracles.printed(own[layer, head]) + oracles.printed(other[layer, head]))
+        told = f'Layer {layer}, head {head}, query "y", key "x": weight {other[layer, head, 1, 0]:.3f}.'
+        assert said_at(shown, "the same head, other words", 1, 0) == told
+    assert frames(shown, POINTED) == 2, "a row and a column of that sentence alone"
+
+
 def test_weights_in_few_letters_are_what_they_were(see):
     table = torch.full((1, 1, 2, 2), 60.0)
-    assert set(page.numbers(see(all_heads_figure(table, ["a", "b"])))) == {"60.00", "120.00"}
+    assert set(page.numbers(see(all_heads_figure(table, ["a", "b"])))) == {"60.00"}
 
 
 def test_small_cells_have_no_number_and_no_word_lies_on_another(see):

@@ -117,7 +117,7 @@ def shape_walk(x, num_heads, tokens, *, step, token, number, head):
 
 
 def all_heads(weights, tokens, *, layer, head, query):
-    return printed(weights[layer, head]) + printed(weights[layer, head].double().sum(dim=-1))
+    return printed(weights[layer, head])
 
 
 def preferences(sentences, asks, *, sentence, layer, head):
