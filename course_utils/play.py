@@ -76,10 +76,7 @@ BOARDS = {
 
 
 def show_puzzle(id: str, design: Sequence[Any] = ()) -> None:
-    """Show a puzzle, to be played in the page, with or without a kernel.
-
-    id: of the exercise, such as "1.1". design: the matrices at first. KeyError: the exercise asks for no numbers.
-    """
+    """Show the puzzle of an exercise, such as "1.1", to be played in the page. design: the matrices at first."""
     puzzle_figure(id, design).show()
 
 
@@ -165,8 +162,5 @@ def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[floa
 def coins() -> dict[str, Any]:
     """The random numbers of exercise 4.2, before the first is drawn, and how they count."""
     start = np.random.default_rng(chapter_4.SEED).bit_generator.state["state"]
-    pieces = {
-        name: [int(start[key]) >> 16 * place & PIECES - 1 for place in range(8)]
-        for name, key in (("state", "state"), ("step", "inc"))
-    }
-    return {**pieces, "draws": chapter_4.DRAWS, "need": chapter_4.SURVIVES}
+    state, step = ([int(start[key]) >> 16 * place & PIECES - 1 for place in range(8)] for key in ("state", "inc"))
+    return {"state": state, "step": step, "draws": chapter_4.DRAWS, "need": chapter_4.SURVIVES}

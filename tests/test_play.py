@@ -247,9 +247,7 @@ def test_before_the_first_move_the_goal_is_framed_and_said_and_a_mistake_is_seen
     named = f"“{words[wanted.argmax()]}”" if np.count_nonzero(wanted) == 1 else ""
     assert f"Puzzle: make “{asks}” read {named}" in told and f"now: “{asks}” reads “{SEEN_FIRST[id]}”" in told
     orange = shown.locator(f"{LIVE} svg path[style*='rgb(194, 65, 12)']").count()
-    assert (orange > 0) == (id != "4.2"), (
-        "what gets too much; of 4.2 only the sum is wrong"
-    )
+    assert (orange > 0) == (id != "4.2"), "what gets too much; of 4.2 only the sum is wrong"
     shown.wait_for_timeout(400)
     assert page.said(shown).startswith("Change numbers until")
     shown.get_by_label("show the sentence in the reply").check()
