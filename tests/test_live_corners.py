@@ -16,7 +16,7 @@ from tests.support.page import LIVE
 
 pytestmark = browser.needs_chromium
 MASKED = "rgba(128, 128, 128, 0.3)"
-PICKED, POINTED = "rgb(194, 65, 12)", "rgb(17, 17, 17)"  # the colours of frames
+PICKED, POINTED = "rgb(0, 0, 0)", "rgb(17, 17, 17)"  # the colours of frames
 LOOKS = """() => {
   const texts = new Map([...document.querySelectorAll(`${live} svg g:nth-child(2) text`)].map(text => [
     text.style.translate, text]));

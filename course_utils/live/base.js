@@ -9,8 +9,9 @@ export const colours = (names) => names.split(" ").map((name) => name.match(/../
 const VIRIDIS = colours("440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725");
 const BEYOND = colours("f7931e d3311d"); // of weights from just above 1 to 3, which no softmax gives
 export const NAN = [204, 0, 102];
-export const MARK = "#c2410c", RIGHT = "#0072b2"; // what is picked, inside a white line, or wrong; and what is right
-const LIT = "#111"; // what is pointed at
+// What colours mean in all figures: blue is right, orange wrong, red what must not be seen, green and purple are numbers above
+// and below 0, a black frame inside a white line is what is picked, and a thin one what is pointed at.
+export const MARK = "#c2410c", RIGHT = "#0072b2", PICKED = "#000;stroke-width:2.5", LIT = "#111;stroke-width:1.5";
 export const HEADS = colours("0072b2 d55e00 009e73 cc79a7 56b4e9 e69f00 8c6bb1 999999"); // a colour for each head
 export const FAINT = "#8a8f98";
 // A fourth number is how much of the page's own colour is covered, so that grey is never the brightest in a dark theme.
@@ -289,8 +290,8 @@ function picture(svg, { change, point, controls }) {
   }
 
   // A frame that stands out on every colour, dark in a white line; around the cells, not on them.
-  function mark(key, x, y, wide, high, colour = MARK) {
-    for (const [name, look] of [[`${key} white`, "#fff;stroke-width:4"], [key, `${colour};stroke-width:2`]]) {
+  function mark(key, x, y, wide, high, colour = PICKED) {
+    for (const [name, look] of [[`${key} white`, "#fff;stroke-width:4.5"], [key, colour]]) {
       box(name, x - 1.5, y - 1.5, wide + 3, high + 3, `stroke:${look}`, 2);
     }
   }
@@ -348,7 +349,7 @@ function picture(svg, { change, point, controls }) {
 
   // A frame around a cell of a board, around a row, a column or all of it: of what is picked, and of what is pointed at.
   function pick(key, row, column) {
-    frames[key]("picked", MARK, row, column);
+    frames[key]("picked", PICKED, row, column);
   }
   function light(key, row, column) {
     frames[key]?.(`lit ${row} ${column}`, LIT, row, column);

@@ -10,8 +10,8 @@ import {
   flow,
   limit,
   longest,
-  MARK,
   most,
+  RIGHT,
   say,
   short,
   softmax,
@@ -170,7 +170,7 @@ function angles(page, place, inputs, query, { scores, circle }, shown, name) {
       `arrow ${row}`,
       origin,
       at(end),
-      row === query ? `stroke:${MARK};stroke-width:3` : row === shown ? "stroke-width:2.5" : `stroke:${FAINT}`,
+      row === query ? `stroke:${RIGHT};stroke-width:3` : row === shown ? "stroke-width:2.5" : `stroke:${FAINT}`,
     )
   );
   page.line(`M${tip.join(" ")}L${foot.join(" ")}`, "stroke-dasharray:4 3", "shadow");
@@ -195,7 +195,7 @@ function tips(page, place, _inputs, _query, { mixed, context, circle }, shown, n
       row === shown ? "stroke-width:3" : `stroke:${FAINT};stroke-width:1.5`,
     )
   );
-  arrow(page, "context arrow", spots[0], spots.at(-1), `stroke:${MARK};stroke-width:3`);
+  arrow(page, "context arrow", spots[0], spots.at(-1), `stroke:${RIGHT};stroke-width:3`);
   captions(page, place, "as arrows, tip to tail", "→ number 1, ↑ number 2", [
     `bold: weight · “${name}”`,
     `long: the context vector, ${list(context.slice(0, 2))}`,
