@@ -515,7 +515,7 @@ cases = {
 live.show_preferences(cases, "it", layer=5, head=11)
 
 # %% [markdown]
-# Nearly every head keeps its noun. The framed ones change: six for "slow", one for "small". Is any head always right?
+# Nearly every head keeps its noun. Those with ⇄ change: six for "slow", one for "small". Is any head always right?
 #
 # **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many would you
 # expect to be right six times?
