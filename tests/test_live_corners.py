@@ -122,7 +122,7 @@ FUTURE = oracles.future(4)
 def test_masked_cells_count_in_no_sum_and_are_read_as_masked(see):
     scores = examples.inputs() @ examples.inputs().T
     shown = see(live.show_attention, weights(), TOKENS, scores=scores.masked_fill(FUTURE, -torch.inf))
-    assert page.numbers(shown) == sorted(oracles.with_sums(weights(), FUTURE) + oracles.printed(weights()[3]))
+    assert page.numbers(shown) == sorted(oracles.with_sums((weights(), FUTURE)) + oracles.printed(weights()[3]))
     masked, open_cell = said_at(shown, "weights", 0, 3), said_at(shown, "weights", 3, 0)
     assert masked == f'Query "the (0)", key "dog": masked, weight {weights()[0, 3]:.4f}.'
     assert open_cell == f'Query "dog", key "the (0)": weight {weights()[3, 0]:.4f}, score {scores[3, 0]:.4f}.'

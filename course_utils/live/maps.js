@@ -20,7 +20,8 @@ import {
 } from "./base.js";
 
 const LARGEST = 56; // a cell of a map
-const NAMED = 14, STEEP = 24, NUMBERED = 30; // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
+// Cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers, longer numbers.
+const NAMED = 14, STEEP = 24, NUMBERED = 30, FULL = 40;
 const MANY = 16; // a map with more rows or columns is one image
 const SUMS = 46, TITLE = 20; // room for row sums, and for the title above a map
 const SCALE = [range(40).map((step) => step / 39)];
@@ -69,6 +70,13 @@ export function maps(
   },
 ) {
   const { axes: [, , sums] = AXES } = all;
+  // a digit more where the numbers of a row, as they are printed, would not add up to its sum
+  const adds = (line) => fixed(sum(line)) === fixed(sum(line.map((value) => +fixed(value))));
+  const many = sums && !list.every((own) => {
+    const { values, hidden, counts = (...cell) => !hidden?.(...cell) } = { ...all, ...own };
+    return values.every((line, row) => adds(line.filter((_, column) => counts(row, column))));
+  });
+
   // The size of a cell with which so many maps fill a height as well as they can, with room for names and axes on the left and on top.
   function fit(count, height) {
     for (let cell = LARGEST;; cell -= cell > 2 ? 1 : 0.25) {
@@ -98,7 +106,8 @@ export function maps(
     spot,
   ) {
     const { colour = weightColour, hidden, counts = (...cell) => !hidden?.(...cell) } = look,
-      text = cell < NUMBERED ? () => "" : look.text;
+      shown = many && cell >= FULL ? 3 : 2,
+      text = (...at) => cell < NUMBERED ? "" : look.text ? look.text(...at, shown) : fixed(at[0], shown);
     const x = fromLeft + spot % across * size.wide + size.left,
       y = fromTop + Math.floor(spot / across) * size.high + TITLE + size.top;
     const wide = cell * keys.length, high = cell * names.length, drawn = Math.max(names.length, keys.length) > MANY;

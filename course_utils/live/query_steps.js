@@ -22,7 +22,7 @@ import {
 import { arcs } from "./arcs.js";
 import { ample, arrow, bars, reachOf, signedColour } from "./vectors.js";
 
-const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
+const CELL = 40, WIDE = 46, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
 const list = (values) => values.map((value) => fixed(value)).join(", ");
 
 export default figure(({ names, inputs: original }) => {
@@ -49,7 +49,7 @@ export default figure(({ names, inputs: original }) => {
       press: (row) => page.change({ query: row }),
     }) + 8;
     const bar = page.width < 600 ? NARROW : BARS, press = (row) => page.change({ query: row });
-    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL + 14, ARROWS].map(
+    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * WIDE + 14, ARROWS].map(
         flow(page.width, left, tall),
       ).map(({ x, y }) => ({ x, y: y + lift })),
       after = score.x + bar;
@@ -82,8 +82,9 @@ export default figure(({ names, inputs: original }) => {
     if (step > 1) {
       const rows = [...mixed, context];
       block(mix, "weight · value", "added up: z");
-      page.grid("mix", mix.x, mix.y + TOP, CELL, ROW, rows, {
+      page.grid("mix", mix.x, mix.y + TOP, WIDE, ROW, rows, {
         colour,
+        text: (value) => fixed(value, 3),
         label: "weight times value, and below the context vector",
       });
       page.pick("mix", size);
