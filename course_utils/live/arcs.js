@@ -41,7 +41,7 @@ export function arcs(
   const judged = (key) =>
     !wanted ? RIGHT : lines[0].weights[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
   const now = words.some((_, key) => judged(key) === MARK) ? MARK : RIGHT;
-  const told = wanted ? [{ weights: wanted, colour: `${RIGHT};opacity:.3` }, { ...lines[0], colour: now }] : lines;
+  const told = wanted ? [{ weights: wanted, colour: `${RIGHT};opacity:.4` }, { ...lines[0], colour: now }] : lines;
   told.forEach(({ key, weights, colour, from: own = from }, place) => {
     const x = place % abreast * room / 2,
       y = 10 + LINE * Math.floor(place / abreast),
@@ -72,7 +72,7 @@ export function arcs(
     if (wanted?.[key]) { // a frame around a word that should be found, and the arc that should lead there
       const half = wide[key] / 2 - 2, frame = flat ? [b - half, base + 3, 2 * half] : [base + 4, b - 11, wide[key] + 4];
       page.box(`target ${key}`, ...frame, 22, `stroke:${RIGHT};stroke-width:2;stroke-dasharray:4 3;rx:5px`, 2);
-      arc(`goal ${key}`, along(from), b, 0, `stroke:${RIGHT};stroke-width:${wanted[key] * THICK + 4};opacity:.22`);
+      arc(`goal ${key}`, along(from), b, 0, `stroke:${RIGHT};stroke-width:${wanted[key] * THICK + 4};opacity:.3`);
     }
     lines.forEach(
       ({ key: line, weights, colour = judged(key), from: own = from, masked }, place) => {

@@ -72,9 +72,9 @@ export function maps(
   const { axes: [, , sums] = AXES } = all;
   // a digit more where the numbers of a row, as they are printed, would not add up to its sum
   const adds = (line) => fixed(sum(line)) === fixed(sum(line.map((value) => +fixed(value))));
-  const many = sums && !list.every((own) => {
-    const { values, hidden, counts = (...cell) => !hidden?.(...cell) } = { ...all, ...own };
-    return values.every((line, row) => adds(line.filter((_, column) => counts(row, column))));
+  const many = !list.every((own) => {
+    const { values, hidden, counts = (...cell) => !hidden?.(...cell), axes: [, , sums] = AXES } = { ...all, ...own };
+    return !sums || values.every((line, row) => adds(line.filter((_, column) => counts(row, column))));
   });
 
   // The size of a cell with which so many maps fill a height as well as they can, with room for names and axes on the left and on top.

@@ -43,14 +43,9 @@ export default figure((data) => {
   const places = puzzle.rows.length / count, judged = puzzle.groups.flat().concat(puzzle.first);
   let opening, tried, known, wrong, timer, last = {};
 
-  const sizes = (columns) =>
-    one ? [[axes.length, 1]] : kind === "table" ? [[axes.length, columns]] : [
-      [axes.length, columns],
-      [axes.length, columns],
-      [axes.length, outputs[0].length],
-    ];
+  const widths = (columns) => titles.map((_, m) => one ? 1 : m < 2 ? columns : outputs[0].length);
   const resized = (design, columns) =>
-    sizes(columns).map(([high, wide], m) => range(high).map((r) => range(wide).map((c) => design[m]?.[r]?.[c] ?? 0)));
+    widths(columns).map((wide, m) => axes.map((_, r) => range(wide).map((c) => design[m]?.[r]?.[c] ?? 0)));
 
   // A sentence as places in the table of words; the words that have no numbers are told apart.
   function read(text) {
@@ -125,14 +120,14 @@ export default figure((data) => {
       if (simple) told = hunt(names, weights[0]);
     }
     if (!simple) matrices(page, mine, at, nudge, picked, bold);
-    page.copied = data.python.replace(/\{\}/g, () => "\0").split("\0")
+    page.copied = data.python.split("{}")
       .reduce((left, right, m) =>
         left + literal(stack ? all.map((each) => each[m - 1]) : one ? asked(mine)[0][0] : mine[m - 1]) + right
       );
     if (!simple) {
       const [m, r, c] = picked, field = page.controls.number;
       field.previousElementSibling.textContent = `${titles[m]}, ${axes[r]}${
-        sizes(columns)[m][1] > 1 ? `, ${c + 1}` : ""
+        widths(columns)[m] > 1 ? `, ${c + 1}` : ""
       }`;
       state.number = mine[m][r]?.[c] ?? 0;
       last = { design: state.design, picked, number: state.number };

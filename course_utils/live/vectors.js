@@ -34,7 +34,7 @@ export function bars(
       y + row * high + 4,
       Math.max(1, Math.abs(place(value) - zero)),
       high - 8,
-      `fill:${typeof colour === "string" ? colour : `rgb(${colour(value)})`};stroke:currentColor;fill-opacity:${
+      `fill:${typeof colour === "string" ? colour : `rgb(${colour(value, row)})`};stroke:currentColor;fill-opacity:${
         value < 0 ? 0 : 1
       }`,
     )
