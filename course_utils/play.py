@@ -76,7 +76,7 @@ BOARDS = {
 
 
 def show_puzzle(id: str, design: Sequence[Any] = ()) -> None:
-    """Show the puzzle of an exercise, such as "1.1", to be played in the page. design: the matrices at first."""
+    """Show the puzzle of the exercise with this id, such as "1.1", to be played. design: the matrices at first."""
     puzzle_figure(id, design).show()
 
 
