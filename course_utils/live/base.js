@@ -230,12 +230,10 @@ function picture(svg, { change, point, controls }) {
   let frames; // how each board is framed: (name, colour, row, column)
   const page = {
     change,
-    point,
     controls,
     shows: (key) => key in frames,
     draw,
     part,
-    hot,
     box,
     words,
     line,
@@ -355,19 +353,6 @@ function picture(svg, { change, point, controls }) {
     frames[key]?.(`lit ${row} ${column}`, LIT, row, column);
   }
 
-  // Where the pointer, the focus and keys do something. steps: what keys mean to `step`. acts: what else it hears.
-  function hot(key, x, y, wide, high, look, attributes, steps, step, acts) {
-    return Object.assign(box(key, x, y, wide, high, look, 3, { tabindex: 0, ...attributes }), {
-      onblur: () => point(null, true),
-      onkeydown: (event) => {
-        if (event.key in steps) {
-          event.preventDefault();
-          step(steps[event.key]);
-        }
-      },
-    }, acts);
-  }
-
   // Cells that are pointed at, tapped, and walked through with arrow keys: one tab stop. Without a label they are only
   // known by their places. press(row, column). edit(row, column, by): a number there that is dragged, to the right or up,
   // or changed with the keys + and −.
@@ -391,25 +376,24 @@ function picture(svg, { change, point, controls }) {
       go(Math.floor((event.clientY - top) / high), Math.floor((event.clientX - left) / wide));
     };
     const pressed = () => press && press(cells.now.row, cells.now.column);
-    const cells = hot(
-      `${key} board`,
-      x,
-      y,
-      columns * wide,
-      rows * high,
-      press ? "" : "cursor:crosshair",
-      {
+    const steps = edit ? { ...WALK, ...NUDGE } : WALK;
+    const cells = Object.assign(
+      box(`${key} board`, x, y, columns * wide, rows * high, press ? "" : "cursor:crosshair", 3, {
+        tabindex: 0,
         role: "application",
         "aria-label": `${label}. Arrow keys walk through it${edit ? ", + and − change a number" : ""}.`,
         "data-cells": `${rows} ${columns}`,
-      },
-      edit ? { ...WALK, ...NUDGE } : WALK,
-      ([down = 0, right = 0, by = 0]) => {
-        go(cells.now.row + down, cells.now.column + right, true);
-        if (by) edit(cells.now.row, cells.now.column, by);
-        else if (!down && !right) pressed();
-      },
+      }),
       {
+        onblur: () => point(null, true),
+        onkeydown: (event) => {
+          if (!(event.key in steps)) return;
+          event.preventDefault();
+          const [down = 0, right = 0, by = 0] = steps[event.key];
+          go(cells.now.row + down, cells.now.column + right, true);
+          if (by) edit(cells.now.row, cells.now.column, by);
+          else if (!down && !right) pressed();
+        },
         onpointermove: (event) => {
           if (!cells.drag || !cells.hasPointerCapture(event.pointerId)) return here(event);
           const { x, y, row, column } = cells.drag, by = event.clientX - x + y - event.clientY;

@@ -119,20 +119,18 @@ export default figure((data) => {
       }
       if (simple) told = hunt(names, weights[0]);
     }
-    if (!simple) matrices(page, mine, at, nudge, picked, bold);
+    if (simple) return told;
+    matrices(page, mine, at, nudge, picked, bold);
     page.copied = data.python.split("{}")
       .reduce((left, right, m) =>
         left + literal(stack ? all.map((each) => each[m - 1]) : one ? asked(mine)[0][0] : mine[m - 1]) + right
       );
-    if (!simple) {
-      const [m, r, c] = picked, field = page.controls.number;
-      field.previousElementSibling.textContent = `${titles[m]}, ${axes[r]}${
-        widths(columns)[m] > 1 ? `, ${c + 1}` : ""
-      }`;
-      state.number = mine[m][r]?.[c] ?? 0;
-      last = { design: state.design, picked, number: state.number };
-    }
-    if (simple) return told;
+    const [m, r, c] = picked;
+    page.controls.number.previousElementSibling.textContent = `${titles[m]}, ${axes[r]}${
+      widths(columns)[m] > 1 ? `, ${c + 1}` : ""
+    }`;
+    state.number = mine[m][r]?.[c] ?? 0;
+    last = { design: state.design, picked, number: state.number };
     if (unknown.length) return `There are no numbers for “${unknown[0]}”. Words that have: ${words.join(", ")}.`;
     if (found !== null && !failing && tried === opening) return FIRST_SAID;
     if (found === undefined) return "…";
@@ -206,11 +204,11 @@ export default figure((data) => {
       }”, and ${share} to “${simple}”. Drag the sliders until it finds “${simple}”.`;
   }
 
-  const first = data.design.length ? data.design : [], controls = {};
-  if (!simple) controls.sentence = ["text", "sentence", sentence.join(" ")];
+  const first = data.design, controls = {};
   if (simple) {
-    axes.forEach((axis, k) => controls[`number${k}`] = ["slide", axis, first[0]?.[k]?.[0] ?? 0, SLIDER, -SLIDER, 0.1]);
+    axes.forEach((axis, k) => controls[`number${k}`] = ["slide", axis, first[0][k][0], SLIDER, -SLIDER, 0.1]);
   } else {
+    controls.sentence = ["text", "sentence", sentence.join(" ")];
     if (stack) {
       controls.heads = ["slide", "heads", HEADS_FIRST, MOST_HEADS, 1];
       controls.alike = ["check", "all heads alike", true];
@@ -218,13 +216,13 @@ export default figure((data) => {
     }
     if (!one) controls.columns = ["slide", kind === "table" ? "numbers a word" : "columns", data.columns, 8, 1];
     controls.number = ["number", "", 0, MOST];
+    controls.failing = ["check", "show the sentence in the reply", false];
   }
-  if (!simple) controls.failing = ["check", "show the sentence in the reply", false];
   return {
     controls,
     more: {
       design: [resized(first, data.columns)],
-      picked: [0, Math.max(0, first[0]?.findIndex(([number]) => number) ?? 0), 0],
+      picked: [0, Math.max(0, first[0].findIndex(([number]) => number)), 0],
       query: Math.max(0, sentence.length - 1),
       sentence: sentence.join(" "),
     },
