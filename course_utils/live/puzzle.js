@@ -159,7 +159,7 @@ export default figure((data) => {
     page.words(
       0,
       y - TITLE,
-      `half dropped, ${THROWS} times: right ${sum(right)} times`,
+      `half dropped, ${THROWS} times: right ${sum(right)} times, wanted: ${THROWS * puzzle.survive.need}`,
       BOLD,
       null,
       "throws",
