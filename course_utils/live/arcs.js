@@ -53,7 +53,6 @@ export function arcs(
       y,
       (key ? `${name}${asks} reads ` : `Puzzle: make ${asks} read `) + found(words, weights),
       BOLD,
-      null,
       `told ${key}`,
     );
   });
@@ -89,16 +88,16 @@ export function arcs(
         );
         if (single) {
           const text = flat ? [b, base + 34] : [page.width - 12, b];
-          page.words(...text, fixed(weight), flat ? MIDDLE : END, null, `weight ${key}`);
+          page.words(...text, fixed(weight), flat ? MIDDLE : END, `weight ${key}`);
         }
       },
     );
     const bold = key === from || twins && word === words[from] ? BOLD : "",
       place = flat ? [b, base + 14] : [base + 10, b];
-    page.words(...place, word, look + bold, press && (() => press(key)), `word ${key}`);
+    page.words(...place, word, look + bold, `word ${key}`, press && (() => press(key)));
   });
   if (from < 0) {
-    page.words(...(flat ? [along(-1), base + 14] : [base + 10, along(-1)]), flat ? "" : asker, BOLD, null, "asker");
+    page.words(...(flat ? [along(-1), base + 14] : [base + 10, along(-1)]), flat ? "" : asker, BOLD, "asker");
   }
   return flat ? base + 48 : start + words.length * ROW + 6;
 }

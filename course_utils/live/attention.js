@@ -80,7 +80,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     const [x, y] = place(now);
     page.line(`M${steps.map((_, moment) => place(moment).join(" ")).join("L")}`, "", "losses");
     page.box("now", x - 5, y - 5, 10, 10, `fill:${MARK};rx:5px`);
-    page.words(page.width / 2, top + 8, `step ${steps[now]}: loss ${fixed(losses[now])}`, BOLD, null, "loss");
+    page.words(page.width / 2, top + 8, `step ${steps[now]}: loss ${fixed(losses[now])}`, BOLD, "loss");
     return top + CURVE + 12;
   }
 

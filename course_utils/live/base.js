@@ -271,8 +271,8 @@ function picture(svg, { change, point, controls }) {
     return part(key, layer, "rect", `translate:${x}px ${y}px;width:${wide}px;height:${high}px;${look}`, attributes);
   }
 
-  // press(): by a click on them. key: of words that move.
-  function words(x, y, text, look = "", press = null, key = `${x} ${y}`) {
+  // key: of words that move. press(): by a click on them.
+  function words(x, y, text, look = "", key = `${x} ${y}`, press = null) {
     part(`words ${key}`, press ? 3 : 1, "text", `translate:${x}px ${y}px${look}`, {}, `${text}`).onclick = press;
   }
 
@@ -297,7 +297,14 @@ function picture(svg, { change, point, controls }) {
   // Words below each other, each in a row of this height. bold: the rows that stand out. press(row): by its word.
   function column(x, y, high, texts, bold = [], press = null, look = END) {
     texts.forEach((text, row) =>
-      words(x, y + (row + 0.5) * high, text, look + (bold.includes(row) ? BOLD : ""), press && (() => press(row)))
+      words(
+        x,
+        y + (row + 0.5) * high,
+        text,
+        look + (bold.includes(row) ? BOLD : ""),
+        undefined,
+        press && (() => press(row)),
+      )
     );
   }
 
@@ -336,7 +343,6 @@ function picture(svg, { change, point, controls }) {
           top + high / 2,
           covered ? "" : text(value, row, column),
           `${MIDDLE};fill:${ink(fill)};font-size:${wide < 30 ? 11 : 12}px`,
-          null,
           cell,
         );
       })

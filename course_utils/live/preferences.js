@@ -51,7 +51,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     counted.forEach((text, k) => {
       const { x, y } = spot(text.length * LETTER + 44);
       if (k < 2) page.box(`legend ${k}`, x, low + y, 16, 12, `fill:rgb(${HEADS[k]})`);
-      page.words(x + 22, low + y + 6, text, "", null, `legend ${k}`);
+      page.words(x + 22, low + y + 6, text, "", `legend ${k}`);
     });
     page.height = low + LEGEND * (page.width < 700 ? 3 : 1);
 

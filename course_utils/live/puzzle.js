@@ -113,7 +113,7 @@ export default figure((data) => {
         const list = (values) => values.map(plain).join(", "), yes = goal && goal[0] > 0.5;
         const wanted = stack ? `${yes ? "above" : "below"} 0.5` : list(goal ?? []);
         const told = `${stack ? "together: " : ""}“${names[row]}” receives ${list(received)}`;
-        page.words(0, page.height + 8, goal ? `${told}, wanted: ${wanted}` : told, BOLD, null, "receives");
+        page.words(0, page.height + 8, goal ? `${told}, wanted: ${wanted}` : told, BOLD, "receives");
         page.height += 20;
         if (stack && goal) throws(page, together, row, yes);
       }
@@ -161,7 +161,6 @@ export default figure((data) => {
       y - TITLE,
       `half dropped, ${THROWS} times: right ${sum(right)} times, wanted: ${THROWS * puzzle.survive.need}`,
       BOLD,
-      null,
       "throws",
     );
     page.column(x - 6, y, LOW, [...heads.map((_, h) => `head ${h}`), yes ? "sum > 0.5" : "sum < 0.5"], [heads.length]);

@@ -46,7 +46,6 @@ export function bars(
       y + (row + 0.5) * high,
       fixed(value, digits),
       "",
-      null,
       `bar ${key} ${row}`,
     )
   );
