@@ -108,6 +108,7 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
         sentence=board.sentence.split(),
         right=puzzle.success_message,
         design=[np.asarray(matrix).tolist() for matrix in design] or opening,
+        own=not len(design),
         **more,
     )
 

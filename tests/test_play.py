@@ -255,6 +255,12 @@ def test_before_the_first_move_the_goal_is_framed_and_said_and_a_mistake_is_seen
 
 
 @browser.needs_chromium
+def test_numbers_that_a_learner_hands_over_are_judged_at_once(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, play.puzzle_figure("1.1", [np.array([[1.0], [0], [0], [0]])]).html())
+    assert page.said(shown).startswith("✗ ")
+
+
+@browser.needs_chromium
 def test_on_the_first_page_it_finds_the_cat_until_two_sliders_find_the_mouse(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, first_figure.html())
     assert "of its weight to “cat”" in page.said(shown)

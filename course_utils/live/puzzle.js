@@ -60,7 +60,7 @@ export default figure((data) => {
   // The verdict on numbers: at once, and for many heads after a pause.
   function verdict(page, design) {
     const key = tried = JSON.stringify(design);
-    opening ??= key;
+    opening ??= data.own && key; // the reader's numbers are judged at once
     if (key === known) return wrong;
     const now = () => [known, wrong] = [key, judge(puzzle, stack ? design : design[0])];
     if (!stack) return now()[1];
