@@ -4,7 +4,7 @@ What may come in: how a puzzle travels into the page. Not: what it asks, which s
 page judges it, which stands in `live/judge.js`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ class Board:
     words: the vocabulary. axes: the names of the rows that are filled in. sentence: the first one that is shown.
     embed: words -> embeddings (T, d). read: words -> how they should be read. python: the answer around the numbers.
     columns: of W_query at first. horizon: how far a token sees after itself. places: positions that tell words apart.
+    opening: a mistake to begin with: of each matrix, the rows that are not 0.
     """
 
     kind: str
@@ -39,6 +40,7 @@ class Board:
     columns: int = 2
     horizon: int | None = None
     places: int = 1
+    opening: Sequence[Mapping[str, Sequence[float]]] = ()
 
 
 def meaning(words: list[str]) -> np.ndarray:
@@ -52,53 +54,49 @@ def occurrence(words: list[str]) -> np.ndarray:
 
 
 GROUPS = list(chapter_1.GROUPS)
-HUNT = "the cat chased the mouse because it was afraid"
-GIFT = "Tom gave Anna the bike because she liked it"
+HUNT, GIFT = "the cat chased the mouse because it was afraid", "Tom gave Anna the bike because she liked it"
 PLACES = chapter_5.POSITIONS
 PLACED = [*chapter_5.LETTERS, *(f"position {place}" for place in range(PLACES))]
-MEANINGS, PAIRS = ("animal", "hunts", "action", "feeling"), "the cat and the mouse bread and cheese"
-OF_PEOPLE = "matrices", list(chapter_2.PEOPLE), chapter_2.AXES
-OF_PLACES = "matrices", chapter_5.LETTERS, PLACED, "c a d a b", chapter_5.placed
+HUNTING = ("animal", "hunts", "action", "feeling"), HUNT, meaning, chapter_1.hunt, "torch.tensor({})"
+PAIRING = "bread and cheese and the mouse and cat", occurrence, chapter_1.grouped, "torch.tensor({})"
+OF_PEOPLE = "matrices", list(chapter_2.PEOPLE), chapter_2.AXES, GIFT, chapter_2.embedded, chapter_2.meant_by_pronouns
+OF_PLACES = "matrices", chapter_5.LETTERS, PLACED, "c a d a b", chapter_5.placed, chapter_5.looking_back
 OF_LETTERS = "matrices", chapter_3.TOKENS, chapter_3.TOKENS, "<s> a b a c b", chapter_3.embedded
+ASKS = {token: [15, *[0] * (k - 1), *[30][:k]] for k, token in enumerate(chapter_3.TOKENS)}  # as in chapter 4
+KEYS, VALUES = {token: [*[0] * k, 1] for k, token in enumerate(ASKS)}, dict.fromkeys(chapter_3.LETTERS, [0.25])
 BOARDS = {
-    "1.1": Board("query", list(chapter_1.MEANING), MEANINGS, HUNT, meaning, chapter_1.hunt, "torch.tensor({})"),
-    "1.4": Board("table", GROUPS, GROUPS, PAIRS, occurrence, chapter_1.grouped, "torch.tensor({})"),
-    "2.1": Board(*OF_PEOPLE, GIFT, chapter_2.embedded, chapter_2.meant_by_pronouns, columns=3),
-    "3.1": Board(*OF_LETTERS, chapter_3.averaged, columns=1, horizon=0),
-    "3.3": Board(*OF_LETTERS, chapter_3.remembered, columns=5, horizon=-1),
-    "4.2": Board("stack", *OF_LETTERS[1:], chapter_3.remembered, columns=5, horizon=-1),
-    "5.1": Board(*OF_PLACES, chapter_5.looking_back, columns=8, horizon=0, places=PLACES),
+    "1.1": Board("query", list(chapter_1.MEANING), *HUNTING, opening=[{"animal": [2], "hunts": [2]}]),
+    "1.4": Board("table", GROUPS, GROUPS, *PAIRING, opening=[dict(cat=[2], mouse=[2], bread=[3], cheese=[3])]),
+    "2.1": Board(*OF_PEOPLE, columns=3, opening=[{"thing": [5]}, {"thing": [1]}]),
+    "3.1": Board(*OF_LETTERS, chapter_3.averaged, columns=1, horizon=0, opening=[{"b": [1]}, {"a": [2]}, {"a": [1]}]),
+    "3.3": Board(*OF_LETTERS, chapter_3.remembered, columns=5, horizon=-1, opening=[{"b": [5]}, {"a": [1]}]),
+    "4.2": Board("stack", *OF_LETTERS[1:], chapter_3.remembered, columns=5, horizon=-1, opening=[ASKS, KEYS, VALUES]),
+    "5.1": Board(*OF_PLACES, columns=8, horizon=0, places=PLACES, opening=[{"position 4": [9]}, {"position 2": [1]}]),
 }
 
 
 def show_puzzle(id: str, design: Sequence[Any] = ()) -> None:
-    """Show a puzzle, to be played in the page, with or without a kernel.
-
-    id: of the exercise, such as "1.1". design: the matrices at first, zeros if there are none. Raises KeyError for
-    an exercise that asks for no numbers.
-    """
+    """Show the puzzle of the exercise with this id, such as "1.1", to be played. design: the matrices at first."""
     puzzle_figure(id, design).show()
 
 
 def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
     """The Figure that show_puzzle shows. more: what else its module takes."""
-    board, puzzle = BOARDS[id], EXERCISES[id]
-    groups = readings_of(id)
+    board, puzzle, groups = BOARDS[id], EXERCISES[id], readings_of(id)
     rows = np.concatenate([board.embed([word] * board.places)[None] for word in board.words])  # (words, places, d)
     table = rows.transpose(1, 0, 2).reshape(len(board.words) * board.places, -1)
     about = f"Exercise {id} ({puzzle.title}): fill in the numbers; the verdict is the same as from `check`."
+    plain = {name: getattr(board, name) for name in ("words", "axes", "kind", "horizon", "columns", "python")}
+    opening = [[numbers.get(axis, []) for axis in board.axes] for numbers in board.opening]
     return Figure(
         "puzzle",
         about,
         board.axes,
         np.zeros((len(board.axes), max(1, board.columns))),
-        words=board.words,
-        axes=board.axes,
-        kind=board.kind,
+        **plain,
         rows=[[int(value) for value in row] for row in table],
         kinds=by_row(board, groups, lambda reading: reading.kinds),
         askers=groups[0][0].askers,
-        horizon=board.horizon,
         goal=goal_of(board, groups),
         quantities={
             name: by_row(board, groups, lambda reading: reading.quantities[name])  # noqa: B023 (it is called at once)
@@ -107,11 +105,10 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
         groups=[[packed(board, reading) for reading in group] for group in groups],
         first=packed(board, board.read(board.sentence.split())),
         survive=coins() if board.kind == "stack" else None,
-        columns=board.columns,
         sentence=board.sentence.split(),
-        python=board.python,
         right=puzzle.success_message,
-        design=[np.asarray(matrix).tolist() for matrix in design],
+        design=[np.asarray(matrix).tolist() for matrix in design] or opening,
+        own=not len(design),
         **more,
     )
 
@@ -166,8 +163,5 @@ def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[floa
 def coins() -> dict[str, Any]:
     """The random numbers of exercise 4.2, before the first is drawn, and how they count."""
     start = np.random.default_rng(chapter_4.SEED).bit_generator.state["state"]
-    pieces = {
-        name: [int(start[key]) >> 16 * place & PIECES - 1 for place in range(8)]
-        for name, key in (("state", "state"), ("step", "inc"))
-    }
-    return {**pieces, "draws": chapter_4.DRAWS, "need": chapter_4.SURVIVES}
+    state, step = ([int(start[key]) >> 16 * place & PIECES - 1 for place in range(8)] for key in ("state", "inc"))
+    return {"state": state, "step": step, "draws": chapter_4.DRAWS, "need": chapter_4.SURVIVES}

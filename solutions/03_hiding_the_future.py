@@ -658,17 +658,22 @@ check("3.4", my_mask)
 # Suppose "Your" is padding, hidden by your mask. Which outputs depend on it?
 
 # %% name="try-layer"
-def my_padded_layer(x):
+def my_padded_layer(x, mask=my_mask):
     """Context vectors (1, T, 3) of x (1, T, 3), whose first token is padding."""
     is_padding = torch.arange(x.shape[1])[None] == 0  # (1, T)
-    hidden = my_mask(is_padding)
+    hidden = mask(is_padding)
     if hidden is None:  # not written yet
         return None
     scores = (x @ x.transpose(-2, -1)).masked_fill(hidden, -torch.inf)
     return torch.softmax(scores, dim=-1) @ x
 
 
-live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens)
+def my_layer_without(x):
+    """The same, but nothing is hidden."""
+    return my_padded_layer(x, mask=torch.zeros_like)
+
+
+live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens, without=my_layer_without)
 
 # %% [markdown]
 # With a correct mask, only row 1 depends on "Your": the rest of column 1 is empty.

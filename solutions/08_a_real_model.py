@@ -517,7 +517,7 @@ cases = {
 live.show_preferences(cases, "it", layer=5, head=11)
 
 # %% [markdown]
-# Nearly every head keeps its noun. The framed ones change: six for "slow", one for "small". Is any head always right?
+# Nearly every head keeps its noun. Those with ⇄ change: six for "slow", one for "small". Is any head always right?
 #
 # **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many would you
 # expect to be right six times?
@@ -594,7 +594,7 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # Now try your own sentence: type it, press Enter, and the maps change. (This needs the model, so run the cell first.)
 
 # %% name="sentence-live"
-live.try_sentence(heads_of, "The trophy is too big")
+live.try_sentence(heads_of, "The trophy is too big", layer=5, head=11, beside=(weights, encoded.tokens))
 
 # %% [markdown]
 # What you saw in one sentence may be missing from the next. Does your favourite head keep its pattern?

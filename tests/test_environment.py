@@ -301,7 +301,9 @@ def test_outside_a_clone_the_commands_say_what_they_need(tmp_path):
     for house in HOUSES:
         shutil.copytree(ROOT / house, tmp_path / house)
     answer = ask(tmp_path)
-    assert answer.returncode == 1 and "Clone the course's repository" in answer.stderr and answer.stderr.count("\n") == 1
+    assert (
+        answer.returncode == 1 and "Clone the course's repository" in answer.stderr and answer.stderr.count("\n") == 1
+    )
     answer = bare_clone.command(tmp_path, "lab")
     assert answer.returncode == 1 and "clone its repository" in answer.stderr and answer.stderr.count("\n") == 1
 

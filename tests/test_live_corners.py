@@ -16,7 +16,7 @@ from tests.support.page import LIVE
 
 pytestmark = browser.needs_chromium
 MASKED = "rgba(128, 128, 128, 0.3)"
-PICKED, POINTED = "rgb(194, 65, 12)", "rgb(17, 17, 17)"  # the colours of frames
+PICKED, POINTED = "rgb(0, 0, 0)", "rgb(17, 17, 17)"  # the colours of frames
 LOOKS = """() => {
   const texts = new Map([...document.querySelectorAll(`${live} svg g:nth-child(2) text`)].map(text => [
     text.style.translate, text]));
@@ -122,7 +122,7 @@ FUTURE = oracles.future(4)
 def test_masked_cells_count_in_no_sum_and_are_read_as_masked(see):
     scores = examples.inputs() @ examples.inputs().T
     shown = see(live.show_attention, weights(), TOKENS, scores=scores.masked_fill(FUTURE, -torch.inf))
-    assert page.numbers(shown) == sorted(oracles.with_sums(weights(), FUTURE) + oracles.printed(weights()[3]))
+    assert page.numbers(shown) == sorted(oracles.with_sums((weights(), FUTURE)) + oracles.printed(weights()[3]))
     masked, open_cell = said_at(shown, "weights", 0, 3), said_at(shown, "weights", 3, 0)
     assert masked == f'Query "the (0)", key "dog": masked, weight {weights()[0, 3]:.4f}.'
     assert open_cell == f'Query "dog", key "the (0)": weight {weights()[3, 0]:.4f}, score {scores[3, 0]:.4f}.'
@@ -237,7 +237,7 @@ def test_a_query_is_read_from_its_largest_key_down_and_a_second_click_lets_go(se
     assert page.said(shown) == 'Query "the (2)" attends to nothing.'
     name = shown.locator(f"{LIVE} svg g:last-child").get_by_text("the (2)", exact=True).last  # beside the map
     name.click()
-    assert page.state(shown)["query"] == -1 and said_at_rest(shown) == at_rest and frames(shown, PICKED) == 0
+    assert page.state(shown)["query"] == 3 and said_at_rest(shown) == at_rest and frames(shown, PICKED) == 1
     name.click()
     assert page.state(shown)["query"] == 2 and frames(shown, PICKED) == 1
 
@@ -364,9 +364,20 @@ def test_a_large_map_that_is_an_image_follows_its_control(see):
     assert len(set(shown.evaluate(PIXELS, 2))) == 1
 
 
+def test_the_same_head_is_drawn_beside_on_another_sentence_and_follows_the_controls(see):
+    own, other = (torch.rand(2, 3, T, T, generator=torch.Generator().manual_seed(T)).softmax(dim=-1) for T in (3, 2))
+    shown = see(all_heads_figure(own, ["a", "b", "c"], 1, 2, beside=(other, ["x", "y"])))
+    for layer, head in [(1, 2), (0, 1)]:
+        choose(shown, layer=layer, head=head)
+        assert page.numbers(shown) == sorted(oracles.printed(own[layer, head]) + oracles.printed(other[layer, head]))
+        told = f'Layer {layer}, head {head}, query "y", key "x": weight {other[layer, head, 1, 0]:.3f}.'
+        assert said_at(shown, "the same head, other words", 1, 0) == told
+    assert frames(shown, POINTED) == 2, "a row and a column of that sentence alone"
+
+
 def test_weights_in_few_letters_are_what_they_were(see):
     table = torch.full((1, 1, 2, 2), 60.0)
-    assert set(page.numbers(see(all_heads_figure(table, ["a", "b"])))) == {"60.00", "120.00"}
+    assert set(page.numbers(see(all_heads_figure(table, ["a", "b"])))) == {"60.00"}
 
 
 def test_small_cells_have_no_number_and_no_word_lies_on_another(see):

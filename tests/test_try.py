@@ -59,6 +59,19 @@ def test_it_shows_what_torch_computes_for_every_setting():
     assert not torch.equal(*dropped) and torch.equal(moved(dropout=0.5) > 0, dropped[0])
 
 
+def test_a_function_is_drawn_beside_the_one_without_its_mask():
+    def shares(x, hidden):
+        return torch.softmax((x @ x.transpose(1, 2)).masked_fill(hidden, -torch.inf), dim=-1) @ x
+
+    hidden = torch.tensor([[0, 1, 1, 1], [1, 0, 1, 1], [1, 0, 0, 1], [1, 0, 0, 0]]).bool()  # the first is padding
+
+    def without(x):
+        return shares(x, torch.zeros(4, 4).bool())
+
+    told = layer_figure(lambda *_: lambda x: shares(x, hidden), inputs(), TOKENS, **SETTING, without=without).data
+    assert ((torch.from_numpy(told["moved"]) > 0) == ~hidden).all() and (told["bare"] > 0).all()
+
+
 def test_a_leak_that_is_small_is_no_less_a_leak():
     def leaking(x):  # masked after softmax: rows sum to less than 1
         return torch.softmax(1e-3 * x @ x.transpose(1, 2), dim=-1).tril() @ (1e-4 * x)

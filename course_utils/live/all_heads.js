@@ -1,15 +1,15 @@
-// Message: a model's heads look different ways.
+// Message: a model's heads look different ways; beside another sentence: the same head looks the same way there, or not.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
 import { figure, flow, limit, say, sum, weightColour } from "./base.js";
 import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";
 
 const GAP = 4, TOP = 22;
 
-export default figure(({ names, weights, layer: firstLayer, head: firstHead }) => {
-  const layers = unpacked(weights), heads = layers[0].length;
+export default figure(({ names, weights, layer: firstLayer, head: firstHead, beside }) => {
+  const layers = unpacked(weights), heads = layers[0].length, other = beside && unpacked(beside.weights);
 
   function draw(page, { layer, head, query }, at) {
-    const room = page.width < 700 ? page.width : page.width * 0.55;
+    const room = page.width < 700 ? page.width : page.width * (other ? 0.36 : 0.55);
     const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 48));
     const low = TOP + layers.length * step + 10,
       [, { x, y }] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
@@ -32,16 +32,22 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead }) =
     );
     page.pick("all", layer, head);
     const large = layers[layer][head], pointed = at?.part === "all";
-    const title = `layer ${layer}, head ${head}`,
-      said = maps(page, [{ key: "large", values: large, title }], {
-        names,
-        x,
-        y,
-        row: query,
-        at: pointed ? null : at,
+    const title = `layer ${layer}, head ${head}`, wide = other && !y ? (page.width - x) / 2 : page.width - x;
+    const enlarge = (key, values, title, more) =>
+      maps(page, [{ key, values, title }], {
+        axes: ["query (attends)", "key (attended to)", ""],
+        room: wide,
+        at: at?.part === key && at,
         digits: 3,
+        ...more,
       });
+    let said = enlarge("large", large, title, { names, x, y, row: query });
     page.height = Math.max(low, page.height);
+    if (other) {
+      const high = page.height, place = y ? { x, y: high + 8 } : { x: x + wide, y };
+      said += enlarge("other", other[layer][head], "the same head, other words", { names: beside.names, ...place });
+      page.height = Math.max(high, page.height);
+    }
     if (pointed) {
       page.light("all", at.row, at.column);
       return `Layer ${at.row}, head ${at.column}: ${habits(layers[at.row][at.column])}. Press to enlarge it.`;

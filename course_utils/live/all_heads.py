@@ -1,6 +1,7 @@
 """Chapter 8: all heads of a model as small maps, with one of them large, also for your own sentence."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -21,8 +22,10 @@ def show_all_heads(weights: ArrayLike, tokens: Sequence[str], *, layer: int = 0,
     all_heads_figure(weights, tokens, layer, head).show()
 
 
-def all_heads_figure(weights: ArrayLike, tokens: Sequence[str], layer: int = 0, head: int = 0) -> Figure:
-    """The Figure that show_all_heads shows."""
+def all_heads_figure(
+    weights: ArrayLike, tokens: Sequence[str], layer: int = 0, head: int = 0, beside: Sequence[Any] = ()
+) -> Figure:
+    """The Figure that show_all_heads shows. beside: weights and tokens of another sentence, for the same head."""
     names = pictures.numbered(tokens, MOST_TOKENS)
     wanted = "be all heads of a model (for the heads of one layer, use show_attention)"
     weights = pictures.shaped("weights", weights, wanted, "num_layers", "num_heads", len(names), len(names))
@@ -32,15 +35,15 @@ def all_heads_figure(weights: ArrayLike, tokens: Sequence[str], layer: int = 0, 
         known = f"layers go from 0 to {num_layers - 1}, heads from 0 to {num_heads - 1}"
         raise ValueError(f"There is no layer {layer}, head {head}: {known}.")
     about = f"{num_layers} layers of {num_heads} heads on {len(names)} tokens as maps. Layer {layer}, head {head}:"
-    large = weights[layer, head]
-    return Figure("all_heads", about, names, large, names, weights=packed(weights), layer=layer, head=head)
+    more = {"layer": layer, "head": head, "beside": all_heads_figure(*beside).data if beside else None}
+    return Figure("all_heads", about, names, weights[layer, head], names, weights=packed(weights), **more)
 
 
-def try_sentence(heads_of: Callable[[str], tuple[ArrayLike, Sequence[str]]], sentence: str) -> None:
-    """Show all heads of a model on a sentence, with a box to type another one.
+def try_sentence(heads_of: Callable[[str], tuple[ArrayLike, Sequence[str]]], sentence: str, **more: Any) -> None:
+    """Show all heads of a model on a sentence, with a box to type another one. If the model stops, the figure says so.
 
     heads_of: heads_of(sentence) returns weights (num_layers, num_heads, T, T) and T tokens, T up to 44. sentence: the
-    first one. If the model stops, the figure says so.
+    first one. more: layer and head of the large one; beside: what heads_of gave for a sentence to compare with.
     """
 
     def figure(typed: str) -> Figure:
@@ -48,6 +51,6 @@ def try_sentence(heads_of: Callable[[str], tuple[ArrayLike, Sequence[str]]], sen
             weights, tokens = heads_of(typed)
         except Exception as error:  # a model may raise anything
             raise ValueError(f"The model stopped with {type(error).__name__}: {error}") from error
-        return all_heads_figure(weights, tokens)
+        return all_heads_figure(weights, tokens, **more)
 
     interactive.ask_for_sentence(sentence, figure)

@@ -2,20 +2,21 @@
 // side by side where there is room, else below each other.
 import { BOLD, END, FAINT, fixed, LETTER, limit, MARK, MIDDLE, range, RIGHT, sum } from "./base.js";
 
-const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, SEEN = 0.005, LARGE = 8.6, WIDEST = 940, LINE = 20;
+const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, SEEN = 0.005, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20;
 const NEARLY = 0.7, FEW = 2; // what gets nearly as much as the first is named with it, unless there are too many
 
 // What weights say in a few words.
 function found(words, weights) {
   const top = Math.max(...weights), best = range(words.length).filter((key) => weights[key] > NEARLY * top);
-  if (best.length > FEW || top < SEEN) return top < SEEN ? "nothing" : "many words about equally";
+  if (top < SEEN) return "nothing";
+  if (best.length > FEW) return `${best.length < words.length ? "many" : "all"} words about equally`;
   return (top < 0.5 && best.length < 2 ? "mostly " : "") +
     [...new Set(best.map((key) => `“${words[key]}”`))].join(" and ");
 }
 
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
    from: the place of the word that asks, or -1 for one that is not in the sentence, which is called `asker`. wanted: how
-   much each key should get, if that is known: a pale arc, to be filled. twins: whether
+   much each key should get, if that is known: a pale arc, to be filled; what gets too much is orange. twins: whether
    words like the one that asks stand out with it. press(place): by a
    word. Above all stands who reads what, spots times at most. Gives the height. */
 export function arcs(
@@ -37,19 +38,21 @@ export function arcs(
       ? sum(wide.slice(0, place)) + wide[place] / 2
       : (place + 0.5) * ROW);
   const spot = (place, up) => flat ? `${place} ${base - up}` : `${base - up} ${place}`;
-  const told = wanted ? [{ key: "wanted", weights: wanted, wanted }, ...lines] : lines;
-  told.forEach(({ key, weights, colour, from: own = from, wanted }, place) => {
+  const judged = (key) =>
+    !wanted ? RIGHT : lines[0].weights[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
+  const now = words.some((_, key) => judged(key) === MARK) ? MARK : RIGHT;
+  const told = wanted ? [{ weights: wanted, colour: `${RIGHT};opacity:.4` }, { ...lines[0], colour: now }] : lines;
+  told.forEach(({ key, weights, colour, from: own = from }, place) => {
     const x = place % abreast * room / 2,
       y = 10 + LINE * Math.floor(place / abreast),
-      name = single ? told[1] ? "now: " : "" : `${key}: `,
+      name = single ? wanted ? "now: " : "" : `${key}: `,
       asks = `“${words[own] ?? asker}”`;
-    if (!single) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `${key} line`);
+    if (told[1]) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `${key} line`);
     page.words(
-      x + (single ? 0 : 30),
+      x + (told[1] ? 30 : 0),
       y,
-      (wanted ? `Puzzle: make ${asks} read ` : `${name}${asks} reads `) + found(words, weights),
+      (key ? `${name}${asks} reads ` : `Puzzle: make ${asks} read `) + found(words, weights),
       BOLD,
-      null,
       `told ${key}`,
     );
   });
@@ -68,10 +71,10 @@ export function arcs(
     if (wanted?.[key]) { // a frame around a word that should be found, and the arc that should lead there
       const half = wide[key] / 2 - 2, frame = flat ? [b - half, base + 3, 2 * half] : [base + 4, b - 11, wide[key] + 4];
       page.box(`target ${key}`, ...frame, 22, `stroke:${RIGHT};stroke-width:2;stroke-dasharray:4 3;rx:5px`, 2);
-      arc(`goal ${key}`, along(from), b, 0, `stroke:${RIGHT};stroke-width:${wanted[key] * THICK + 4};opacity:.22`);
+      arc(`goal ${key}`, along(from), b, 0, `stroke:${RIGHT};stroke-width:${wanted[key] * THICK + 4};opacity:.3`);
     }
     lines.forEach(
-      ({ key: line, weights, colour = !wanted || wanted[key] ? RIGHT : MARK, from: own = from, masked }, place) => {
+      ({ key: line, weights, colour = judged(key), from: own = from, masked }, place) => {
         if (masked?.[key]) return;
         const weight = weights[key], faint = weight < SEEN;
         arc(
@@ -85,16 +88,16 @@ export function arcs(
         );
         if (single) {
           const text = flat ? [b, base + 34] : [page.width - 12, b];
-          page.words(...text, fixed(weight), flat ? MIDDLE : END, null, `weight ${key}`);
+          page.words(...text, fixed(weight), flat ? MIDDLE : END, `weight ${key}`);
         }
       },
     );
     const bold = key === from || twins && word === words[from] ? BOLD : "",
       place = flat ? [b, base + 14] : [base + 10, b];
-    page.words(...place, word, look + bold, press && (() => press(key)), `word ${key}`);
+    page.words(...place, word, look + bold, `word ${key}`, press && (() => press(key)));
   });
   if (from < 0) {
-    page.words(...(flat ? [along(-1), base + 14] : [base + 10, along(-1)]), flat ? "" : asker, BOLD, null, "asker");
+    page.words(...(flat ? [along(-1), base + 14] : [base + 10, along(-1)]), flat ? "" : asker, BOLD, "asker");
   }
   return flat ? base + 48 : start + words.length * ROW + 6;
 }

@@ -15,18 +15,20 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
   const chain = kind === "layer"; // an arc begins where that of the layer above ends
   const withArcs = keys.length <= (chain ? 2 : 1) * MOST_WORDS && heads.length <= MOST_ARCS &&
     (alone || String(keys) === String(names));
+  const first = !withArcs ? -1 : alone ? 0 : it < 0 ? names.length - 1 : it; // with arcs one word asks
 
-  function draw(page, { query = -1, head = -1, moment = 0 }, at) {
+  function draw(page, state, at) {
+    if (!(state.query >= 0)) state.query = first;
+    const { query, head = -1, moment = 0 } = state;
     const all = moments[moment].map((values, head) => ({
       key: several ? `${kind} ${head}` : "weights",
       values,
       colour: several ? `rgb(${HEADS[head]})` : undefined,
     }));
     const chosen = head < 0 ? all : [all[head]];
-    const first = alone ? 0 : it < 0 ? names.length - 1 : it, asking = query < 0 ? first : query;
     let y = 0;
     if (withArcs) {
-      const row = at?.row ?? asking;
+      const row = at?.row ?? query;
       const lines = linesFrom(chosen, row),
         words = plain.map(short),
         next = chain ? most(chosen.at(-1).values[row]) : 0;
@@ -57,18 +59,18 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
       const score = scores?.[all.findIndex(({ key }) => key === at.part)][at.row][at.column];
       return `${several ? `${at.part}, ` : ""}${said}${Number.isFinite(score) ? exactly`, score ${score}` : ""}.`;
     }
-    if (query < 0 && !withArcs) {
+    if (query < 0) {
       return `Each row is a query, each column a key, and a row's sum stands beside it${
         chosen.length > 1 ? `; each map is a ${kind}` : ""
       }. Pick a query to read it.`;
     }
-    const lines = linesFrom(chosen, asking),
+    const lines = linesFrom(chosen, query),
       read = (chain ? lines.toReversed() : lines).slice(0, SAID).map((
         { key, weights, from = 0 },
       ) => (several ? `${key}: ` : "") + favourites(weights, keys, names[from]));
     return `${losses ? `Step ${steps[moment]}: loss ${fixed(losses[moment])}. ` : ""}${read.join("; ")}.${
       chosen.length > SAID ? ` Pick a ${kind} to read the others.` : ""
-    }${query < 0 && !alone ? " Pick another word to see what it reads." : ""}`;
+    }${query === first && !alone ? " Pick another word to see what it reads." : ""}`;
   }
 
   // The loss over the steps of training, and where we are.
@@ -78,7 +80,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     const [x, y] = place(now);
     page.line(`M${steps.map((_, moment) => place(moment).join(" ")).join("L")}`, "", "losses");
     page.box("now", x - 5, y - 5, 10, 10, `fill:${MARK};rx:5px`);
-    page.words(page.width / 2, top + 8, `step ${steps[now]}: loss ${fixed(losses[now])}`, BOLD, null, "loss");
+    page.words(page.width / 2, top + 8, `step ${steps[now]}: loss ${fixed(losses[now])}`, BOLD, "loss");
     return top + CURVE + 12;
   }
 
@@ -93,7 +95,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
   }
 
   const controls = losses ? { moment: ["slide", "moment of training", steps.length - 1, steps.length - 1] } : {};
-  if (!alone) controls.query = ["select", "query", -1, names];
+  if (!alone) controls.query = ["select", "query", first, names];
   if (several) controls.head = ["select", kind, -1, [...heads.keys()]];
   return { controls, draw, letters: several ? 330 : 180 };
 });

@@ -9,8 +9,9 @@ export const colours = (names) => names.split(" ").map((name) => name.match(/../
 const VIRIDIS = colours("440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725");
 const BEYOND = colours("f7931e d3311d"); // of weights from just above 1 to 3, which no softmax gives
 export const NAN = [204, 0, 102];
-export const MARK = "#c2410c", RIGHT = "#0072b2"; // what is picked, inside a white line, or wrong; and what is right
-const LIT = "#111"; // what is pointed at
+// What colours mean in all figures: blue is right, orange wrong, red what must not be seen, green and purple are numbers above
+// and below 0, a black frame inside a white line is what is picked, and a thin one what is pointed at.
+export const MARK = "#c2410c", RIGHT = "#0072b2", PICKED = "#000;stroke-width:2.5", LIT = "#111;stroke-width:1.5";
 export const HEADS = colours("0072b2 d55e00 009e73 cc79a7 56b4e9 e69f00 8c6bb1 999999"); // a colour for each head
 export const FAINT = "#8a8f98";
 // A fourth number is how much of the page's own colour is covered, so that grey is never the brightest in a dark theme.
@@ -229,12 +230,10 @@ function picture(svg, { change, point, controls }) {
   let frames; // how each board is framed: (name, colour, row, column)
   const page = {
     change,
-    point,
     controls,
     shows: (key) => key in frames,
     draw,
     part,
-    hot,
     box,
     words,
     line,
@@ -272,8 +271,8 @@ function picture(svg, { change, point, controls }) {
     return part(key, layer, "rect", `translate:${x}px ${y}px;width:${wide}px;height:${high}px;${look}`, attributes);
   }
 
-  // press(): by a click on them. key: of words that move.
-  function words(x, y, text, look = "", press = null, key = `${x} ${y}`) {
+  // key: of words that move. press(): by a click on them.
+  function words(x, y, text, look = "", key = `${x} ${y}`, press = null) {
     part(`words ${key}`, press ? 3 : 1, "text", `translate:${x}px ${y}px${look}`, {}, `${text}`).onclick = press;
   }
 
@@ -289,8 +288,8 @@ function picture(svg, { change, point, controls }) {
   }
 
   // A frame that stands out on every colour, dark in a white line; around the cells, not on them.
-  function mark(key, x, y, wide, high, colour = MARK) {
-    for (const [name, look] of [[`${key} white`, "#fff;stroke-width:4"], [key, `${colour};stroke-width:2`]]) {
+  function mark(key, x, y, wide, high, colour = PICKED) {
+    for (const [name, look] of [[`${key} white`, "#fff;stroke-width:4.5"], [key, colour]]) {
       box(name, x - 1.5, y - 1.5, wide + 3, high + 3, `stroke:${look}`, 2);
     }
   }
@@ -298,7 +297,14 @@ function picture(svg, { change, point, controls }) {
   // Words below each other, each in a row of this height. bold: the rows that stand out. press(row): by its word.
   function column(x, y, high, texts, bold = [], press = null, look = END) {
     texts.forEach((text, row) =>
-      words(x, y + (row + 0.5) * high, text, look + (bold.includes(row) ? BOLD : ""), press && (() => press(row)))
+      words(
+        x,
+        y + (row + 0.5) * high,
+        text,
+        look + (bold.includes(row) ? BOLD : ""),
+        undefined,
+        press && (() => press(row)),
+      )
     );
   }
 
@@ -337,7 +343,6 @@ function picture(svg, { change, point, controls }) {
           top + high / 2,
           covered ? "" : text(value, row, column),
           `${MIDDLE};fill:${ink(fill)};font-size:${wide < 30 ? 11 : 12}px`,
-          null,
           cell,
         );
       })
@@ -348,23 +353,10 @@ function picture(svg, { change, point, controls }) {
 
   // A frame around a cell of a board, around a row, a column or all of it: of what is picked, and of what is pointed at.
   function pick(key, row, column) {
-    frames[key]("picked", MARK, row, column);
+    frames[key]("picked", PICKED, row, column);
   }
   function light(key, row, column) {
     frames[key]?.(`lit ${row} ${column}`, LIT, row, column);
-  }
-
-  // Where the pointer, the focus and keys do something. steps: what keys mean to `step`. acts: what else it hears.
-  function hot(key, x, y, wide, high, look, attributes, steps, step, acts) {
-    return Object.assign(box(key, x, y, wide, high, look, 3, { tabindex: 0, ...attributes }), {
-      onblur: () => point(null, true),
-      onkeydown: (event) => {
-        if (event.key in steps) {
-          event.preventDefault();
-          step(steps[event.key]);
-        }
-      },
-    }, acts);
   }
 
   // Cells that are pointed at, tapped, and walked through with arrow keys: one tab stop. Without a label they are only
@@ -390,25 +382,24 @@ function picture(svg, { change, point, controls }) {
       go(Math.floor((event.clientY - top) / high), Math.floor((event.clientX - left) / wide));
     };
     const pressed = () => press && press(cells.now.row, cells.now.column);
-    const cells = hot(
-      `${key} board`,
-      x,
-      y,
-      columns * wide,
-      rows * high,
-      press ? "" : "cursor:crosshair",
-      {
+    const steps = edit ? { ...WALK, ...NUDGE } : WALK;
+    const cells = Object.assign(
+      box(`${key} board`, x, y, columns * wide, rows * high, press ? "" : "cursor:crosshair", 3, {
+        tabindex: 0,
         role: "application",
         "aria-label": `${label}. Arrow keys walk through it${edit ? ", + and − change a number" : ""}.`,
         "data-cells": `${rows} ${columns}`,
-      },
-      edit ? { ...WALK, ...NUDGE } : WALK,
-      ([down = 0, right = 0, by = 0]) => {
-        go(cells.now.row + down, cells.now.column + right, true);
-        if (by) edit(cells.now.row, cells.now.column, by);
-        else if (!down && !right) pressed();
-      },
+      }),
       {
+        onblur: () => point(null, true),
+        onkeydown: (event) => {
+          if (!(event.key in steps)) return;
+          event.preventDefault();
+          const [down = 0, right = 0, by = 0] = steps[event.key];
+          go(cells.now.row + down, cells.now.column + right, true);
+          if (by) edit(cells.now.row, cells.now.column, by);
+          else if (!down && !right) pressed();
+        },
         onpointermove: (event) => {
           if (!cells.drag || !cells.hasPointerCapture(event.pointerId)) return here(event);
           const { x, y, row, column } = cells.drag, by = event.clientX - x + y - event.clientY;

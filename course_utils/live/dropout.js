@@ -21,7 +21,7 @@ export default figure(({ names, weights, masked, draws, seeds }) => {
         values: dropped,
         told: weights,
         colour: (weight, ...cell) => kept(...cell) ? weightColour(weight) : DROPPED,
-        text: (weight, ...cell) => kept(...cell) ? fixed(weight) : "✕",
+        text: (weight, row, column, digits) => kept(row, column) ? fixed(weight, digits) : "✕",
       },
     ], { names, hidden, at, marks: [["dropped", DROPPED]] });
     if (at) {

@@ -5,7 +5,7 @@ import { bars, reachOf, signedColour } from "./vectors.js";
 
 const TOP = 22, ROW = 22;
 const BOXES = [".own-sentence input", ".heads-off input"]; // with a kernel: boxes for a sentence, and for heads that are off
-const OFF = [230, 97, 1]; // bars of next words without them
+const OFF = [230, 97, 1], ALL = [138, 143, 152]; // bars of next words without them, and with all heads
 
 export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
   const models = runs.map(read), [{ layers }] = models, heads = layers[0].length;
@@ -44,19 +44,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const list = y + 40, room = Math.min(330, page.width - x), name = 92;
     page.column(x + name - 6, list, 2 * ROW, words.map((word) => `"${short(word)}"`));
     const rows = words.flatMap((_, k) => [before[k], changed[k]]);
-    bars(page, "next", x + name, list, room - name, ROW, rows, { digits: 3 });
-    rows.forEach((value, k) => {
-      if (k % 2) {
-        page.box(
-          `off ${k}`,
-          x + name,
-          list + k * ROW + 4,
-          Math.max(1, value * (room - name - 52)),
-          ROW - 8,
-          `fill:rgb(${OFF})`,
-        );
-      }
-    });
+    bars(page, "next", x + name, list, room - name, ROW, rows, { digits: 3, colour: (_, k) => k % 2 ? OFF : ALL });
 
     const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
     maps(page, [{ key: "large", values: layers[layer][head], title }], {
@@ -80,14 +68,8 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       const weight = fixed(layers[layer][head][at.row][at.column]);
       return `${title}, query "${names[at.row]}", key "${names[at.column]}": weight ${weight}.`;
     }
-    const best = most(changed);
-    return `${title}: ${
-      favourites(
-        layers[layer][head][query < 0 ? T - 1 : limit(query, 0, T - 1)],
-        names,
-        names[query < 0 ? T - 1 : limit(query, 0, T - 1)],
-      )
-    }. ` +
+    const best = most(changed), asks = query < 0 ? T - 1 : Math.min(query, T - 1);
+    return `${title}: ${favourites(layers[layer][head][asks], names, names[asks])}. ` +
       `With all heads, the likeliest next word is "${words[0]}", ${fixed(before[0], 3)}; without ${
         without.join(", ") || "none"
       } it gets ${fixed(changed[0], 3)}${best ? `, and "${words[best]}" is likeliest` : ""}.`;

@@ -20,10 +20,12 @@ import {
 } from "./base.js";
 
 const LARGEST = 56; // a cell of a map
-const NAMED = 14, STEEP = 24, NUMBERED = 30; // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
+// Cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers, longer numbers.
+const NAMED = 14, STEEP = 24, NUMBERED = 30, FULL = 40;
 const MANY = 16; // a map with more rows or columns is one image
 const SUMS = 46, TITLE = 20; // room for row sums, and for the title above a map
 const SCALE = [range(40).map((step) => step / 39)];
+const AXES = ["query (attends)", "key (attended to)", "sum"];
 export const WEIGHTS = [weightColour, "1  weight"];
 
 export const SAID = 3; // keys that a sentence names
@@ -43,7 +45,7 @@ export function unpacked({ shape, letters }) {
   return shape.slice(1).reduceRight((list, size) => chunks(list, size), flat);
 }
 
-/* Maps side by side, as large as there is room for right of x and below y, and what their colours mean. Each is a row per
+/* Maps side by side, as large as there is room for right of x (or so much room) and below y, and what their colours mean. Each is a row per
    query and a column per key. Gives what the cell of weights that is pointed at says. list: [{key, values: rows of numbers}],
    and what is for all or for one of them: title. axes: what rows, columns and sums beside rows are. row: where names pick one, the
    picked one or -1. at: the row and the column to light up. told: what is read of a cell, if not its value. colour, ...: of a
@@ -60,50 +62,58 @@ export function maps(
     widest = keys,
     x: fromLeft = 0,
     y: fromTop = 0,
+    room = page.width - fromLeft,
     row,
     at,
     digits = 4,
     ...all
   },
 ) {
+  const { axes: [, , sums] = AXES } = all;
+  // a digit more where the numbers of a row, as they are printed, would not add up to its sum
+  const adds = (line) => fixed(sum(line)) === fixed(sum(line.map((value) => +fixed(value))));
+  const many = !list.every((own) => {
+    const { values, hidden, counts = (...cell) => !hidden?.(...cell), axes: [, , sums] = AXES } = { ...all, ...own };
+    return !sums || values.every((line, row) => adds(line.filter((_, column) => counts(row, column))));
+  });
+
   // The size of a cell with which so many maps fill a height as well as they can, with room for names and axes on the left and on top.
   function fit(count, height) {
     for (let cell = LARGEST;; cell -= cell > 2 ? 1 : 0.25) {
       const [left, top, right] = cell < NAMED ? [20, 20, 8] : [
         longest(names) + 22,
         Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22,
-        Math.max(SUMS, 8 + LETTER * all.axes?.[2]?.length || 0),
+        sums ? Math.max(SUMS, 8 + LETTER * sums.length) : 20,
       ];
-      const wide = left + keys.length * cell + right,
-        high = TITLE + top + names.length * cell + 8,
-        room = page.width - fromLeft;
+      const wide = left + keys.length * cell + right, high = TITLE + top + names.length * cell + 8;
       const across = limit(Math.floor(room / wide), 1, count), tall = Math.ceil(count / across) * high;
       if (wide <= room && tall <= height || cell === 1) return { cell, across, left, top, wide, high, tall };
     }
   }
 
   const { tall } = fit(spots, page.width < 700 ? 4000 : Math.min(420, 590 - fromTop)); // a narrow screen scrolls anyway
-  const { cell, across, ...room } = fit(list.length, tall);
+  const { cell, across, ...size } = fit(list.length, tall);
 
   function map(
     {
       key,
       values,
       title = key,
-      axes: [rows, columns, sums] = ["query (attends)", "key (attended to)", "sum"],
+      axes: [rows, columns, sums] = AXES,
       told = values,
       ...look
     },
     spot,
   ) {
     const { colour = weightColour, hidden, counts = (...cell) => !hidden?.(...cell) } = look,
-      text = cell < NUMBERED ? () => "" : look.text;
-    const x = fromLeft + spot % across * room.wide + room.left,
-      y = fromTop + Math.floor(spot / across) * room.high + TITLE + room.top;
+      shown = many && cell >= FULL ? 3 : 2,
+      text = (...at) => cell < NUMBERED ? "" : look.text ? look.text(...at, shown) : fixed(at[0], shown);
+    const x = fromLeft + spot % across * size.wide + size.left,
+      y = fromTop + Math.floor(spot / across) * size.high + TITLE + size.top;
     const wide = cell * keys.length, high = cell * names.length, drawn = Math.max(names.length, keys.length) > MANY;
-    page.words(x, y - room.top - TITLE / 2, title, BOLD);
-    page.words(x + wide / 2, y - room.top + 6, columns, MIDDLE);
-    if (high > LETTER * rows.length) page.words(x - room.left + 6, y + high / 2, rows, MIDDLE + ";rotate:-90deg");
+    page.words(x, y - size.top - TITLE / 2, title, BOLD);
+    page.words(x + wide / 2, y - size.top + 6, columns, MIDDLE);
+    if (high > LETTER * rows.length) page.words(x - size.left + 6, y + high / 2, rows, MIDDLE + ";rotate:-90deg");
     if (cell >= NAMED) {
       page.column(
         x - 5,
@@ -142,7 +152,7 @@ export function maps(
     if (!at) return "";
     page.light(key, at.row);
     page.light(key, undefined, at.column);
-    if (at.part !== key || !sums) return "";
+    if (at.part !== key || sums === undefined) return "";
     const whether = hidden?.(at.row, at.column) ? "masked, " : "", weight = fixed(told[at.row][at.column], digits);
     return `query "${names[at.row]}", key "${keys[at.column]}": ${whether}weight ${weight}`;
   }

@@ -36,29 +36,23 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     const wide = Math.floor(limit((page.width - LABELS) / heads, 10, 76)), low = top + layers * HIGH + 12;
     headLabels(page, LABELS, top, wide, HIGH, layers, heads, { layer, head });
     page.grid("all", LABELS, top, wide, HIGH, ahead, {
-      text: () => "",
+      text: (_, ...cell) => turns(...cell) ? "⇄" : "",
       colour: (more) => [...HEADS[+(more <= 0)], limit(0.25 + 4e-5 * Math.abs(more), 0.25, 1).toFixed(2)],
       label: "All heads: a row for each layer, a column for each head",
       press: (layer, head) => page.change({ layer, head }),
     });
-    every.filter(([l, h]) => turns(l, h)).forEach(([l, h]) =>
-      page.mark(`turns ${l} ${h}`, LABELS + h * wide + 3, top + l * HIGH + 3, wide - 7, HIGH - 7, "#111")
-    );
     page.pick("all", layer, head);
     if (at) page.light("all", at.row, at.column);
 
     const counts = [0, 1].map((noun) => sum(every.map(([l, h]) => +(preferred(now, l, h) === noun))));
     const turned = every.filter(([l, h]) => turns(l, h)).length, spot = flow(page.width, LABELS, LEGEND);
-    [...nouns.map((noun, k) => [`${counts[k]} prefer "${noun}"`, HEADS[k]]), [
-      twin && `${turned} ${turned === 1 ? "turns" : "turn"}`,
-    ]]
-      .forEach(([text, colour], k) => {
-        if (!text) return;
-        const { x, y } = spot(text.length * LETTER + 44);
-        if (colour) page.box(`legend ${k}`, x, low + y, 16, 12, `fill:rgb(${colour})`);
-        else page.mark("legend", x + 2, low + y + 1, 12, 10, "#111");
-        page.words(x + 22, low + y + 6, text, "", null, `legend ${k}`);
-      });
+    const counted = nouns.map((noun, k) => `${counts[k]} prefer "${noun}"`);
+    if (twin) counted.push(`⇄ ${turned} ${turned === 1 ? "turns" : "turn"}`);
+    counted.forEach((text, k) => {
+      const { x, y } = spot(text.length * LETTER + 44);
+      if (k < 2) page.box(`legend ${k}`, x, low + y, 16, 12, `fill:rgb(${HEADS[k]})`);
+      page.words(x + 22, low + y + 6, text, "", `legend ${k}`);
+    });
     page.height = low + LEGEND * (page.width < 700 ? 3 : 1);
 
     const [first, second] = nouns.map((noun) => fixed(rows[l][h][tokens.indexOf(noun)], 3));

@@ -1,13 +1,38 @@
 // Message: a head's numbers decide who finds whom. They are changed by hand until every sentence is read as the exercise
 // asks, and the page says of them what `check` says.
-import { BOLD, EMPTY, figure, fixed, flow, limit, longest, range, say, short, sum, transposed } from "./base.js";
-import { goalOf, headOf, judge, unfolded } from "./judge.js";
+import {
+  BOLD,
+  EMPTY,
+  figure,
+  flow,
+  HEADS,
+  LEAK,
+  limit,
+  longest,
+  most,
+  range,
+  say,
+  short,
+  sum,
+  transposed,
+} from "./base.js";
+import { coins, goalOf, headOf, judge, unfolded } from "./judge.js";
 import { arcs } from "./arcs.js";
 import { signedColour } from "./vectors.js";
 
-const CELL = 38, ROW = 24, TITLE = 20, MOST = 100, SLIDER = 6, HEADS = 16, PAUSE = 300;
+const CELL = 38,
+  ROW = 24,
+  LOW = 17,
+  FEW = 6,
+  TITLE = 20,
+  MOST = 100,
+  SLIDER = 6,
+  MOST_HEADS = 16,
+  HEADS_FIRST = 4,
+  THROWS = 20,
+  PAUSE = 300;
 const NAMES = { query: ["query"], table: ["embeddings"] }, MATRICES = ["W_query", "W_key", "W_value"];
-const EMPTY_SAID =
+const FIRST_SAID =
   "Change the numbers until every sentence is read as the exercise asks. Drag a number, type it, or press + and −.";
 const plain = (value) => `${+value.toFixed(2)}`;
 
@@ -16,16 +41,11 @@ export default figure((data) => {
   const simple = data.target; // the first page: one sentence, and one word to find
   const titles = NAMES[kind] ?? MATRICES, stack = kind === "stack", one = kind === "query";
   const places = puzzle.rows.length / count, judged = puzzle.groups.flat().concat(puzzle.first);
-  let known = null, wrong = null, timer, last = {};
+  let opening, tried, known, wrong, timer, last = {};
 
-  const sizes = (columns) =>
-    one ? [[axes.length, 1]] : kind === "table" ? [[axes.length, columns]] : [
-      [axes.length, columns],
-      [axes.length, columns],
-      [axes.length, outputs[0].length],
-    ];
+  const widths = (columns) => titles.map((_, m) => one ? 1 : m < 2 ? columns : outputs[0].length);
   const resized = (design, columns) =>
-    sizes(columns).map(([high, wide], m) => range(high).map((r) => range(wide).map((c) => design[m]?.[r]?.[c] ?? 0)));
+    widths(columns).map((wide, m) => axes.map((_, r) => range(wide).map((c) => design[m]?.[r]?.[c] ?? 0)));
 
   // A sentence as places in the table of words; the words that have no numbers are told apart.
   function read(text) {
@@ -39,7 +59,8 @@ export default figure((data) => {
 
   // The verdict on numbers: at once, and for many heads after a pause.
   function verdict(page, design) {
-    const key = JSON.stringify(design);
+    const key = tried = JSON.stringify(design);
+    opening ??= data.own && key; // the reader's numbers are judged at once
     if (key === known) return wrong;
     const now = () => [known, wrong] = [key, judge(puzzle, stack ? design : design[0])];
     if (!stack) return now()[1];
@@ -63,18 +84,19 @@ export default figure((data) => {
     const asked = (matrices) => one ? [transposed(matrices[0])] : matrices;
     const mine = design[place] ?? design[0],
       all = stack ? range(heads).map((h) => design[alike ? 0 : h] ?? mine) : design;
-    const started = design.flat(3).some(Boolean),
-      found = simple ? null : started ? verdict(page, all.map(asked)) : null;
+    const found = simple ? null : verdict(page, all.map(asked));
     const { unknown, rows } = failing && wrong?.reading
       ? { unknown: [], rows: wrong.reading.rows }
       : read(state.sentence);
     const names = rows.map((row) => words[row % count]), text = names.join(" ");
     page.height = 0;
-    let told = "";
+    let told = "", bold = [];
     if (rows.length) {
       const it = names.lastIndexOf("it"), row = one ? 0 : Math.min(state.query, rows.length - 1);
       const { weights, context } = headOf(puzzle, asked(mine), rows),
         reading = judged.find((each) => each.words.join(" ") === text);
+      const rowsOf = (word) => puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []);
+      bold = [row, most(weights[row])].map(rowsOf); // where the numbers stand that the two words meet with
       page.height = arcs(page, {
         words: names,
         lines: [{ key: "head", weights: weights[row] }],
@@ -86,35 +108,31 @@ export default figure((data) => {
         press: one ? null : (query) => page.change({ query }),
       });
       if (context) {
-        const list = (values) => values.map((value) => fixed(value)).join(", "), goal = reading && goalOf(reading)[row];
-        page.words(
-          0,
-          page.height + 8,
-          `“${names[row]}” receives ${list(context[row])}${goal ? `, wanted: ${list(goal)}` : ""}`,
-          BOLD,
-          null,
-          "receives",
-        );
+        const together = all.map((each) => headOf(puzzle, asked(each), rows)), goal = reading && goalOf(reading)[row];
+        const received = stack ? [sum(together.map((each) => each.context[row][0]))] : context[row];
+        const list = (values) => values.map(plain).join(", "), yes = goal && goal[0] > 0.5;
+        const wanted = stack ? `${yes ? "above" : "below"} 0.5` : list(goal ?? []);
+        const told = `${stack ? "together: " : ""}“${names[row]}” receives ${list(received)}`;
+        page.words(0, page.height + 8, goal ? `${told}, wanted: ${wanted}` : told, BOLD, "receives");
         page.height += 20;
+        if (stack && goal) throws(page, together, row, yes);
       }
       if (simple) told = hunt(names, weights[0]);
     }
-    if (!simple) matrices(page, mine, at, nudge, picked);
-    page.copied = data.python.replace(/\{\}/g, () => "\0").split("\0")
+    if (simple) return told;
+    matrices(page, mine, at, nudge, picked, bold);
+    page.copied = data.python.split("{}")
       .reduce((left, right, m) =>
         left + literal(stack ? all.map((each) => each[m - 1]) : one ? asked(mine)[0][0] : mine[m - 1]) + right
       );
-    if (!simple) {
-      const [m, r, c] = picked, field = page.controls.number;
-      field.previousElementSibling.textContent = `${titles[m]}, ${axes[r]}${
-        sizes(columns)[m][1] > 1 ? `, ${c + 1}` : ""
-      }`;
-      state.number = mine[m][r]?.[c] ?? 0;
-      last = { design: state.design, picked, number: state.number };
-    }
-    if (simple) return told;
+    const [m, r, c] = picked;
+    page.controls.number.previousElementSibling.textContent = `${titles[m]}, ${axes[r]}${
+      widths(columns)[m] > 1 ? `, ${c + 1}` : ""
+    }`;
+    state.number = mine[m][r]?.[c] ?? 0;
+    last = { design: state.design, picked, number: state.number };
     if (unknown.length) return `There are no numbers for “${unknown[0]}”. Words with numbers: ${words.join(", ")}.`;
-    if (!started) return EMPTY_SAID;
+    if (found !== null && !failing && tried === opening) return FIRST_SAID;
     if (found === undefined) return "…";
     return found ? `✗ ${found.words}` : `✓ ${data.right}`;
 
@@ -130,25 +148,49 @@ export default figure((data) => {
     }
   }
 
-  // The numbers, a board for each matrix.
-  function matrices(page, mine, at, nudge, picked) {
-    const left = longest(axes) + 10, high = TITLE + axes.length * ROW + 10;
+  // Throws of dropout, a column each: which heads keep what the word reads, and whether they sum to what they should.
+  function throws(page, heads, row, yes) {
+    const kept = coins(puzzle.survive), x = 80, cell = limit(Math.floor((page.width - x) / THROWS), 10, 28);
+    const outputs = heads.map(({ weights, value }) =>
+      range(THROWS).map(() => 2 * sum(weights[row].map((weight, key) => kept() ? weight * value[key][0] : 0)))
+    );
+    const keeps = outputs.map((list, h) => list.map((value) => value > heads[h].context[row][0] / 2 - 0.01));
+    const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), y = page.height + 2 * TITLE;
+    page.words(
+      0,
+      y - TITLE,
+      `half dropped, ${THROWS} times: right ${sum(right)} times, wanted: ${THROWS * puzzle.survive.need}`,
+      BOLD,
+      "throws",
+    );
+    page.column(x - 6, y, LOW, [...heads.map((_, h) => `head ${h}`), yes ? "sum > 0.5" : "sum < 0.5"], [heads.length]);
+    page.grid("throws", x, y, cell, LOW, [...keeps, right], {
+      colour: (yes, h) => yes ? HEADS[0] : keeps[h] ? [...LEAK, 0.14] : HEADS[1],
+      text: (yes, h) => yes ? keeps[h] ? "" : "✓" : "✕",
+    });
+    page.height = y + (heads.length + 1) * LOW + 8;
+  }
+
+  // The numbers, a board for each matrix. bold: the rows of the word that asks, and of the one that is read.
+  function matrices(page, mine, at, nudge, picked, [asks, read]) {
+    const left = longest(axes) + 10, few = axes.length <= FEW, tall = few ? ROW : LOW;
+    const high = TITLE + axes.length * tall + 10;
     const place = flow(page.width, 0, high), top = page.height + 6;
-    const cell = limit(Math.floor((page.width - left) / mine[0][0].length), 24, CELL);
+    const cell = limit(Math.floor((page.width - left) / mine[0][0].length), 24, few ? CELL : 26);
     mine.forEach((matrix, m) => {
       const spot = place(left + matrix[0].length * cell + 10), x = spot.x + left, y = top + spot.y + TITLE;
       page.words(x, y - 9, titles[m], ";font-weight:bold");
-      page.column(x - 6, y, ROW, axes.map(short));
-      page.grid(titles[m], x, y, cell, ROW, matrix, {
-        colour: (value) => value ? signedColour(10)(value) : EMPTY,
-        text: plain,
+      page.column(x - 6, y, tall, axes.map(short), one ? [] : m ? read : asks);
+      page.grid(titles[m], x, y, cell, tall, matrix, {
+        colour: (value) => value ? signedColour(4)(value) : EMPTY,
+        text: (value) => value || matrix[0].length < 3 ? plain(value) : "·",
         label: titles[m],
         press: (r, c) => page.change({ picked: [m, r, c] }),
         edit: (r, c, by) => nudge(m, r, c, by),
       });
       if (picked[0] === m) page.pick(titles[m], picked[1], picked[2]);
       if (at?.part === titles[m]) page.light(titles[m], at.row, at.column);
-      page.height = y + matrix.length * ROW + 8;
+      page.height = y + matrix.length * tall + 8;
     });
   }
 
@@ -161,25 +203,25 @@ export default figure((data) => {
       }”, and ${share} to “${simple}”. Drag the sliders until it finds “${simple}”.`;
   }
 
-  const first = data.design.length ? data.design : [], controls = {};
-  if (!simple) controls.sentence = ["text", "sentence", sentence.join(" ")];
+  const first = data.design, controls = {};
   if (simple) {
-    axes.forEach((axis, k) => controls[`number${k}`] = ["slide", axis, first[0]?.[k]?.[0] ?? 0, SLIDER, -SLIDER, 0.1]);
+    axes.forEach((axis, k) => controls[`number${k}`] = ["slide", axis, first[0][k][0], SLIDER, -SLIDER, 0.1]);
   } else {
+    controls.sentence = ["text", "sentence", sentence.join(" ")];
     if (stack) {
-      controls.heads = ["slide", "heads", 1, HEADS, 1];
+      controls.heads = ["slide", "heads", HEADS_FIRST, MOST_HEADS, 1];
       controls.alike = ["check", "all heads alike", true];
-      controls.head = ["slide", "head", 0, HEADS - 1];
+      controls.head = ["slide", "head", 0, MOST_HEADS - 1];
     }
     if (!one) controls.columns = ["slide", kind === "table" ? "numbers per word" : "columns", data.columns, 8, 1];
     controls.number = ["number", "", 0, MOST];
+    controls.failing = ["check", "show the sentence from the reply", false];
   }
-  if (!simple) controls.failing = ["check", "show the sentence from the reply", false];
   return {
     controls,
     more: {
       design: [resized(first, data.columns)],
-      picked: [0, 0, 0],
+      picked: [0, Math.max(0, first[0].findIndex(([number]) => number)), 0],
       query: Math.max(0, sentence.length - 1),
       sentence: sentence.join(" "),
     },

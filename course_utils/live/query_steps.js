@@ -10,8 +10,8 @@ import {
   flow,
   limit,
   longest,
-  MARK,
   most,
+  RIGHT,
   say,
   short,
   softmax,
@@ -22,7 +22,7 @@ import {
 import { arcs } from "./arcs.js";
 import { ample, arrow, bars, reachOf, signedColour } from "./vectors.js";
 
-const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
+const CELL = 40, WIDE = 46, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
 const list = (values) => values.map((value) => fixed(value)).join(", ");
 
 export default figure(({ names, inputs: original }) => {
@@ -49,7 +49,7 @@ export default figure(({ names, inputs: original }) => {
       press: (row) => page.change({ query: row }),
     }) + 8;
     const bar = page.width < 600 ? NARROW : BARS, press = (row) => page.change({ query: row });
-    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL + 14, ARROWS].map(
+    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * WIDE + 14, ARROWS].map(
         flow(page.width, left, tall),
       ).map(({ x, y }) => ({ x, y: y + lift })),
       after = score.x + bar;
@@ -82,8 +82,9 @@ export default figure(({ names, inputs: original }) => {
     if (step > 1) {
       const rows = [...mixed, context];
       block(mix, "weight · value", "sum: z");
-      page.grid("mix", mix.x, mix.y + TOP, CELL, ROW, rows, {
+      page.grid("mix", mix.x, mix.y + TOP, WIDE, ROW, rows, {
         colour,
+        text: (value) => fixed(value, 3),
         label: "weight times value, and below the context vector",
       });
       page.pick("mix", size);
@@ -170,7 +171,7 @@ function angles(page, place, inputs, query, { scores, circle }, shown, name) {
       `arrow ${row}`,
       origin,
       at(end),
-      row === query ? `stroke:${MARK};stroke-width:3` : row === shown ? "stroke-width:2.5" : `stroke:${FAINT}`,
+      row === query ? `stroke:${RIGHT};stroke-width:3` : row === shown ? "stroke-width:2.5" : `stroke:${FAINT}`,
     )
   );
   page.line(`M${tip.join(" ")}L${foot.join(" ")}`, "stroke-dasharray:4 3", "shadow");
@@ -195,7 +196,7 @@ function tips(page, place, _inputs, _query, { mixed, context, circle }, shown, n
       row === shown ? "stroke-width:3" : `stroke:${FAINT};stroke-width:1.5`,
     )
   );
-  arrow(page, "context arrow", spots[0], spots.at(-1), `stroke:${MARK};stroke-width:3`);
+  arrow(page, "context arrow", spots[0], spots.at(-1), `stroke:${RIGHT};stroke-width:3`);
   captions(page, place, "as arrows, tip to tail", "→ number 1, ↑ number 2", [
     `bold: weight · “${name}”`,
     `long: the context vector, ${list(context.slice(0, 2))}`,

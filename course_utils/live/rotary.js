@@ -28,7 +28,7 @@ export default figure(({ query, key, frequencies }) => {
     angles.forEach((angle, which) => {
       const length = lengths[which] / longest * radius, letter = "qk"[which];
       arrow(page, letter + name, [x, y], spot(length, angle), `stroke:${[MARK, RIGHT][which]};stroke-width:2.5`);
-      page.words(...spot(length + 8, angle), letter, MIDDLE + BOLD, null, letter + name);
+      page.words(...spot(length + 8, angle), letter, MIDDLE + BOLD, letter + name);
     });
   }
 
@@ -39,7 +39,7 @@ export default figure(({ query, key, frequencies }) => {
     const scores = [0, shift].map((more, row) => {
       const positions = [m + more, n + more], top = NAMES + row * tall;
       const place = row ? `both moved by ${shift}: ${positions.join(" and ")}` : `query at ${m}, key at ${n}`;
-      page.words(4, top + 8, place, BOLD, null, `place ${row}`);
+      page.words(4, top + 8, place, BOLD, `place ${row}`);
       const products = range(count).map((k) => {
         const x = (k % across + 0.5) * field, y = top + TITLE + Math.floor(k / across) * high + field / 2;
         const name = ` ${row} ${k}`, now = angles(k, positions), value = product(k, now);
@@ -48,11 +48,11 @@ export default figure(({ query, key, frequencies }) => {
           page.words(x, 25, fixed(frequencies[k], 3) + (wide ? " per position" : ""), MIDDLE);
         }
         circle(page, name, x, y, field / 2 - 14, lengths[k], now);
-        page.words(x, y + field / 2 + 4, (wide ? "q · k = " : "") + fixed(value), MIDDLE, null, name);
+        page.words(x, y + field / 2 + 4, (wide ? "q · k = " : "") + fixed(value), MIDDLE, name);
         return value;
       });
       page.words(right, top + tall / 2 - 22, "score", MIDDLE);
-      page.words(right, top + tall / 2, fixed(sum(products)), `${MIDDLE}${BOLD};font-size:22px`, null, `score ${row}`);
+      page.words(right, top + tall / 2, fixed(sum(products)), `${MIDDLE}${BOLD};font-size:22px`, `score ${row}`);
       return sum(products);
     });
     page.words(right, NAMES + tall - 8, "=", `${MIDDLE}${BOLD};font-size:30px`);

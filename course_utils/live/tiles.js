@@ -1,25 +1,10 @@
 // Message: a plain layer holds the whole table of scores at once; in tiles, one tile of it and two numbers a row are there.
 // Chapter 10: causal attention in tiles, with the largest score, the total and the output of each query so far.
-import {
-  BOLD,
-  chunks,
-  dot,
-  figure,
-  fixed,
-  LEAK,
-  limit,
-  longest,
-  MARK,
-  MIDDLE,
-  range,
-  say,
-  short,
-  sum,
-} from "./base.js";
-import { arrow } from "./vectors.js";
+import { BOLD, chunks, dot, figure, fixed, LEAK, limit, longest, MIDDLE, range, say, short, sum } from "./base.js";
+import { arrow, GREEN } from "./vectors.js";
 
 const LARGEST = 52, HIGHEST = 420, NUMBERED = 30, NAMED = 13, TOP = 46, GAP = 30, WHOLE = 120;
-const KEPT = [0, 124, 190], MADE = [200, 100, 10]; // in memory: numbers of rows, and scores
+const KEPT = [0, 124, 190]; // in memory: numbers of rows; scores are green
 const NOTHING = { factor: 0, largest: -Infinity, total: 0, mixed: [] };
 
 const list = ({ total, mixed }) => mixed.map((number) => fixed(number / total)).join(" ");
@@ -75,7 +60,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     // What is filled is in memory: of a plain layer every score; in tiles one tile, with its numbers, and what is kept.
     const from = narrow ? TOP + high + 12 : 0;
     page.heading(left, from, "a plain layer", `${much} scores at once`);
-    page.grid("whole", left, from + TOP, whole, whole, scores, { colour: fill(MADE, 0.75), text: () => "" });
+    page.grid("whole", left, from + TOP, whole, whole, scores, { colour: fill(GREEN, 0.75), text: () => "" });
     page.heading(own, 0, "in tiles", `${made} ${made === 1 ? "score" : "scores"} at once`);
     if (cell >= NAMED) page.column(left - 6, TOP, cell, names.map(short), rows);
     page.grid(
@@ -102,11 +87,11 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       cell,
       cell,
       rows.map((row) => keys.map((key) => key > row ? undefined : scores[row][key])),
-      { colour: fill(MADE, 0.75), text: (score) => cell < NUMBERED ? "" : fixed(score) },
+      { colour: fill(GREEN, 0.75), text: (score) => cell < NUMBERED ? "" : fixed(score) },
     );
     page.mark("now", own + start * cell, below, keys.length * cell - 1, tall - 1);
     const middle = below + tall / 2;
-    arrow(page, "travel", [own + end * cell + 3, middle], [right - 2, middle], `stroke:${MARK};stroke-width:3`);
+    arrow(page, "travel", [own + end * cell + 3, middle], [right - 2, middle], "stroke-width:3");
 
     // What is kept of the rows at work, and what is left of those above: their outputs.
     page.heading(right, 0, "kept per row", "");

@@ -8,23 +8,25 @@ const BLUE = [0, 124, 190]; // black and white can both be read on it
 export default figure(({ names, moved, bare }) => {
   const depends = (value) => value !== null, layers = bare ? [moved, bare] : [moved];
   const largest = Math.max(...layers.flat(2)), blue = (share) => [...BLUE, (0.12 + 0.88 * share).toFixed(3)];
-  const leaks = (layer) => sum(layer.map((row, output) => row.slice(output + 1).filter(depends).length));
+  const leaks = (value, output, input) => depends(value) && (input > output || !depends(moved[output][input]));
+  const count = (layer) =>
+    sum(layer.map((row, output) => row.filter((...cell) => leaks(cell[0], output, cell[1])).length));
 
   function draw(page, _state, at) {
-    const titles = ["your layer", "the same, its mask emptied"];
+    const titles = ["your layer", "the same without its mask"];
     maps(page, layers.map((values, place) => ({ key: titles[place], values })), {
       names,
       at,
       axes: ["output moves by", "when this input moves by 1"],
-      colour: (value, output, input) =>
+      colour: (value, ...cell) =>
         !depends(value)
           ? EMPTY
-          : input > output
+          : leaks(value, ...cell)
           ? [...LEAK, (0.25 + 0.5 * value / largest).toFixed(3)]
           : blue(value / largest),
       text: (value) => depends(value) ? fixed(value) : "·",
       scale: [blue, fixed(largest)],
-      marks: [["not at all", EMPTY], ["by the future", LEAK]],
+      marks: [["not at all", EMPTY], ["what a mask should hide", LEAK]],
     });
     if (at) {
       const value = layers[titles.indexOf(at.part)][at.row][at.column];
@@ -34,9 +36,9 @@ export default figure(({ names, moved, bare }) => {
           : "does not depend on"
       } input "${names[at.column]}".`;
     }
-    const count = leaks(moved), cells = (count) => `${count} red ${count === 1 ? "cell leaks" : "cells leak"}`;
-    return (count ? `${cells(count)}: outputs depend on later tokens.` : "No output depends on a later token.") +
-      (bare ? ` Without the mask ${cells(leaks(bare))}.` : "");
+    const cells = (many) => `${many} red ${many === 1 ? "cell leaks" : "cells leak"}`, many = count(moved);
+    return (many ? `${cells(many)}: outputs depend on later tokens.` : "No output depends on a later token.") +
+      (bare ? ` Without the mask ${cells(count(bare))}.` : "");
   }
 
   return { draw, letters: 120 };

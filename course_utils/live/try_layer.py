@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import ipywidgets as widgets
 import numpy as np
@@ -20,12 +21,12 @@ AT_FIRST = {"dropout": 0.0, "seed": 123}
 ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 
 
-def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str]) -> None:
+def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str], without: Any = None) -> None:
     """Show which output of your layer depends on which input, with controls for length, dropout and seed.
 
-    Beside it is the same layer with its buffers, such as a mask, emptied. make: make(context_length, dropout) gives the
-    layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T up to 24. tokens: T names. If the layer
-    cannot be run, a sentence says why. Raises ValueError for other inputs.
+    Beside it is the layer `without` its mask, or the same layer with its buffers, such as a mask, emptied. make:
+    make(context_length, dropout) gives the layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T up to
+    24. tokens: T names. If the layer cannot be run, a sentence says why. Raises ValueError for other inputs.
     """
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     controls = {
@@ -36,7 +37,7 @@ def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str]) -> None:
 
     def figure() -> Figure:
         values = AT_FIRST | {name: control.value for name, control in controls.items()}
-        return layer_figure(make, torch.from_numpy(vectors), names, **values)
+        return layer_figure(make, torch.from_numpy(vectors), names, **values, without=without)
 
     with contextlib.suppress(Exception):  # of a learner's code, which the figure tells
         if not isinstance(make(len(names), 0.0), torch.nn.Module):  # a function: nothing else would change it
@@ -45,12 +46,13 @@ def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str]) -> None:
 
 
 def layer_figure(
-    make: Make, inputs: torch.Tensor, names: Sequence[str], length: int, dropout: float, seed: int
+    make: Make, inputs: torch.Tensor, names: Sequence[str], length: int, dropout: float, seed: int, without: Any = None
 ) -> Figure:
     """The Figure for a setting of the controls. Raises ValueError, in words, when the layer does not run."""
     names = names[:length]
     moved, has_mask = moves(make, inputs, names, dropout, seed)
-    bare = moves(make, inputs, names, dropout, seed, emptied=True)[0] if has_mask else None
+    other = (lambda *_: without) if without else make if has_mask else None
+    bare = other and moves(other, inputs, names, dropout, seed, emptied=True)[0]
     about = "Which output of your layer moves with which input, and how far. Run this cell for its controls."
     return Figure("try_layer", about, names, np.nan_to_num(moved), names, moved=moved, bare=bare)
 

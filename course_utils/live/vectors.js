@@ -3,14 +3,15 @@ import { FAINT, fixed, limit } from "./base.js";
 
 const NUMBER = 52; // room for the number beside a bar
 
-const PURPLE = [139, 92, 214], ORANGE = [191, 86, 0]; // on which black and white can both be read
+const PURPLE = [139, 92, 214];
+export const GREEN = [0, 133, 119]; // on both of which black and white can be read
 
 export const reachOf = (rows) => Math.max(...rows.flat().map(Math.abs));
 // The end of a scale that stays while numbers change: twice the first, and again, only when one leaves it.
 export const ample = (first, now) => (first || 1) * 2 ** Math.max(0, Math.ceil(Math.log2(now / (first || 1))));
 // The farther from 0, the more of the page's own colour a cell covers.
 export const signedColour = (reach) => (value) => [
-  ...(value < 0 ? PURPLE : ORANGE),
+  ...(value < 0 ? PURPLE : GREEN),
   limit(Math.abs(value) / (reach || 1), 0, 1).toFixed(3),
 ];
 
@@ -33,7 +34,7 @@ export function bars(
       y + row * high + 4,
       Math.max(1, Math.abs(place(value) - zero)),
       high - 8,
-      `fill:${typeof colour === "string" ? colour : `rgb(${colour(value)})`};stroke:currentColor;fill-opacity:${
+      `fill:${typeof colour === "string" ? colour : `rgb(${colour(value, row)})`};stroke:currentColor;fill-opacity:${
         value < 0 ? 0 : 1
       }`,
     )
@@ -45,7 +46,6 @@ export function bars(
       y + (row + 0.5) * high,
       fixed(value, digits),
       "",
-      null,
       `bar ${key} ${row}`,
     )
   );

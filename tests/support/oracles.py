@@ -20,9 +20,19 @@ def future(T):
     return FUTURE[:T, :T]
 
 
-def with_sums(weights, hidden):
-    """The weights that are not hidden, and the sum of each row."""
-    return printed(weights[~hidden]) + printed(weights.masked_fill(hidden, 0).sum(dim=-1))
+def with_sums(*maps):
+    """The weights that are not hidden, and the sum of each row; a digit more if printed weights would not add up to it.
+
+    maps: (weights, what is hidden, what is in no sum) of each map.
+    """
+    counted = [weights.masked_fill(left_out[-1], 0) for weights, *left_out in maps]
+    rows = torch.cat([each.flatten(end_dim=-2) for each in counted])
+    adds = all(printed(row.sum()) == printed(sum(map(float, printed(row)))) for row in rows)
+    return [
+        text
+        for (weights, hidden, *_), each in zip(maps, counted)
+        for text in printed(weights[~hidden], 2 if adds else 3) + printed(each.sum(dim=-1))
+    ]
 
 
 def query_steps(x, tokens, *, query, step):
@@ -33,7 +43,11 @@ def query_steps(x, tokens, *, query, step):
     told = printed(x) + printed(scores) + printed(weights)  # these under the arcs
     if step == 2:
         return (
-            told + printed(weights) + ["1.00"] + printed(weights[:, None] * x) + printed(context) + printed(context[:2])
+            told
+            + printed(weights)
+            + ["1.00"]
+            + printed(torch.cat([weights[:, None] * x, context[None]]), 3)
+            + printed(context[:2])
         )
     best = scores.argmax()
     told += printed([scores[best] / length, length, scores[best]])
@@ -70,31 +84,31 @@ def causal_weights(layer, x, mask, when, renormalised):
 
 
 def masking(layer, x, tokens, *, mask, when, renormalised):
-    return with_sums(causal_weights(layer, x, mask, when, renormalised).detach(), future(len(x)) & mask)
+    return with_sums((causal_weights(layer, x, mask, when, renormalised).detach(), future(len(x)) & mask))
 
 
 def dropout(weights, tokens, masked=None, *, rate, seed):
     kept = keep_mask(weights.shape, rate, seed).bool()
     hidden = torch.zeros_like(weights).bool() if masked is None else masked
     weights, factor = weights.double(), 1 / (1 - rate)
-    return printed([factor]) + with_sums(weights, hidden) + with_sums(weights * kept * factor, hidden | ~kept)
+    return printed([factor]) + with_sums((weights, hidden), (weights * kept * factor, hidden | ~kept))
 
 
 def attention(weights, tokens, *, query, head=-1):
     weights = weights.double().view(-1, *weights.shape[-2:])
     chosen = weights if head < 0 else weights[head : head + 1]
     beside_arcs = printed(chosen[0, query]) if len(chosen) == 1 and len(weights) <= 4 else []  # -1: the last word asks
-    return with_sums(chosen, torch.zeros_like(chosen).bool()) + beside_arcs
+    return with_sums((chosen, torch.zeros_like(chosen).bool())) + beside_arcs
 
 
 def padding(scores, tokens, key_tokens, *, length, mask):
     absent = torch.arange(len(key_tokens)) >= length
-    told = []
+    maps = []
     for fill, hides in [(0, False), ([-torch.inf, -1e9, -torch.inf][mask], True)]:
         weights = torch.softmax(scores.double().masked_fill(absent, fill), dim=-1)
         weights = weights.masked_fill(absent, 0) if hides and mask == 2 else weights
-        told += printed(weights[~(hides & absent & (weights == 0))]) + printed(weights[:, :length].sum(dim=-1))
-    return told
+        maps.append((weights, hides & absent & (weights == 0), absent.expand_as(weights)))
+    return with_sums(*maps)
 
 
 def shape_walk(x, num_heads, tokens, *, step, token, number, head):
@@ -117,7 +131,7 @@ def shape_walk(x, num_heads, tokens, *, step, token, number, head):
 
 
 def all_heads(weights, tokens, *, layer, head, query):
-    return printed(weights[layer, head]) + printed(weights[layer, head].double().sum(dim=-1))
+    return printed(weights[layer, head])
 
 
 def preferences(sentences, asks, *, sentence, layer, head):

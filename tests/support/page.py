@@ -80,11 +80,14 @@ def controls(place):
 def by_keyboard(shown, kind, control):
     """Change a control with keys alone."""
     control.locator("select, input").first.focus()
-    last = control.evaluate("c => { const i = c.querySelector('[type=range]'); return i && i.value === i.max }")
+    last = control.evaluate(
+        "c => { const i = c.querySelector('[type=range], select');"
+        " return i && (i.options ? i.selectedIndex === i.options.length - 1 : i.value === i.max) }"
+    )
     key = {
         "radio": "ArrowRight",
         "checkbox": "Space",
-        "select-one": "ArrowDown",
+        "select-one": "ArrowUp" if last else "ArrowDown",
         "range": "ArrowLeft" if last else "ArrowRight",
         "text": "a",
         "number": "7",
