@@ -147,6 +147,7 @@ def test_the_students_own_check_compares_as_much_as_the_instructor_allows(do, tm
         ("> width", ">= width", "the worked answer and the oracle differ"),
         ("tril(width - 1).triu(1 - width)", "tril(width).triu(-width)", "one place too narrow) is judged right"),
         (".tril(width).triu(-width)", ".tril(width)", "this right answer is judged wrong"),
+        ("def oracle(scores, width)", "def oracle(scores)", "the oracle stops with TypeError"),
     ],
 )
 def test_what_does_not_hold_is_named(do, tmp_path, old, new, words):
@@ -163,6 +164,7 @@ def test_what_does_not_hold_is_named(do, tmp_path, old, new, words):
         ("", "needs NAME"),
         (EXAMPLE.replace("def oracle", "def other"), "needs oracle"),
         (EXAMPLE.replace('CHECK = "first"', 'CHECK = "some"'), "CHECK must be one of all, first, none"),
+        (EXAMPLE.replace("POINTS = 2", 'POINTS = "three"'), "POINTS must be a whole number above 0"),
         (EXAMPLE.replace('NAME = "my_local_weights"', 'NAME = "mine"'), "a definition of mine"),
     ],
 )

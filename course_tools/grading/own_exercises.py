@@ -111,6 +111,8 @@ def exercise_of(id, file, text):
         )
     if not title or not callable(names.get(names["NAME"])):
         raise Unusable(f"{file} needs a docstring with a title in its first line, and a definition of {names['NAME']}.")
+    if type(names["POINTS"]) is not int or names["POINTS"] < 1:
+        raise Unusable(f"{file}: POINTS must be a whole number above 0.")
     if names["CHECK"] not in CHECKS:
         raise Unusable(f"{file}: CHECK must be one of {', '.join(CHECKS)}.")
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -145,5 +147,8 @@ def problems(exercise):
 
 def differs(exercise, call, reply):
     """A sentence on how the oracle's result differs from the worked answer's, or None."""
-    wanted = calls.plain_value(exercise.oracle(*map(calls.build_argument, call.arguments)))
+    try:
+        wanted = calls.plain_value(exercise.oracle(*map(calls.build_argument, call.arguments)))
+    except Exception as error:
+        return f"the oracle stops with {type(error).__name__}: {error}."
     return differences.difference(wanted, reply.values[0])
