@@ -79,7 +79,7 @@ def judged_values(program, flow, known, numbers):
         compared = any(program.enclosing(node, ast.Compare))  # other numbers may decide in the same way
         out = isinstance(node, ast.stmt) or compared or asks_for_size(node) or not any(map(name_of, ast.walk(node)))
         own = None if out else table_of([flow.steps[place][1] for place in places])
-        if own is None:
+        if own is None or own.dtype == torch.bool and own.numel() == 1:  # another truth value mends anything
             continue
         starts = (own == own.flatten()[0]).all() and own.flatten()[0].item() in START_VALUES
         again = any(len(flow.makers[name]) > 1 for name in flow.names_made_by(number))

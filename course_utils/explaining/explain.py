@@ -42,6 +42,8 @@ MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its
 MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_LINES = 2  # lines named besides the first
+TURNED = ("inverted", "wrong sign")  # kinds of what can be turned round in any of the lines on the way
+MOST_OTHERS = 2  # other calls that go wrong, in which a line that is told must have run, too
 MOST_NAMES = 3  # names whose values are told
 MOST_SECONDS = 3  # of computing, after which no new search is begun; the counts above end nearly all of them before
 
@@ -91,7 +93,8 @@ def explain_result(exercise, program, runner, data, result):
                 message = errors.presentable(describe_wrong_case(*small))
                 result = replace(result, message=message, maps=maps_to_draw(*small))
         if program:
-            return with_explanation(Search(exercise, program, runner, number, trouble, small), result)
+            wrong = [k for k in range(len(data)) if k != number and wrong_cases(exercise, [k], [data[k]], False)]
+            return with_explanation(Search(exercise, program, runner, number, trouble, small, wrong), result)
     return result
 
 
@@ -187,7 +190,8 @@ def with_explanation(search, result):
         return replace(result, message=message, mistake=cause.kind, hints=hints_on(search.program, cause))
     words = search.place_words()
     message = f"{result.message}\n{words}".rstrip()
-    if sentences.words_in(message) > sentences.MOST_WORDS and "\n" in words:  # what a line works with can be left out
+    most = sentences.MOST_WORDS + (sentences.MOST_ON_MASKS if search.exercise.mask else 0)
+    if sentences.words_in(message) > most and "\n" in words:  # what a line works with can be left out
         message = message.rpartition("\n")[0]
     return replace(result, message=message)
 
@@ -211,10 +215,10 @@ def hints_on(program, fix):
 class Search:
     """The search for the place and the cause of what is wrong in one call of an answer."""
 
-    def __init__(self, exercise, program, runner, number, trouble, small):
+    def __init__(self, exercise, program, runner, number, trouble, small, wrong):
         self.exercise, self.program, self.runner, self.trouble = exercise, program, runner, trouble
         self.end = time.process_time() + MOST_SECONDS
-        self.known, self.small = exercise.known_values(number), small
+        self.known, self.small, self.wrong = exercise.known_values(number), small, wrong
         self.asking, self.number, self.call = exercise, number, exercise.calls[number]
         if trouble.first_input:  # the steps of several would be mixed up
             self.call = replace(self.call, inputs=self.call.inputs[:1])
@@ -251,21 +255,39 @@ class Search:
         return {each for each in found if not self.is_unpacked(each) and not name_of(self.program.nodes[each])}
 
     @functools.cached_property
-    def all_mendable(self):
-        """What `mendable` finds among all expressions that also run in the call that is shown, but for the result."""
-        numbers = [each for each in self.flow.places if each in self.shown.places]
-        found = self.mendable(self.flow, self.known, self.asked, self.is_right, numbers)
-        return {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
+    def shown_known(self):
+        """What right answers make on their way for the input that is shown."""
+        return self.small[0].values_on_the_way(0) if self.small else self.known
 
-    def mendable(self, flow, known, call, is_right, numbers):
+    @functools.cached_property
+    def all_mendable(self):
+        """What `mendable` finds among all expressions but the result, also for the input that is shown."""
+        flows = [self.shown, *(self.flow_of(self.exercise.calls[k]) for k in self.wrong[:MOST_OTHERS])]
+        numbers = [each for each in self.flow.places if all(each in flow.places for flow in flows)]
+        found = self.mendable(self.flow, self.known, self.asking, self.number, numbers)
+        if found and self.small:
+            found = self.mendable(self.shown, self.shown_known, *self.shown_case, [*found])
+        found = {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
+        loops = [self.program.parents[id(self.program.nodes[k])] for k in found]
+        apart = {k: found[k] for k, loop in zip(found, loops) if not isinstance(loop, ast.For) or not is_plain(loop)}
+        return apart or found
+
+    def mendable(self, flow, known, exercise, call, numbers):
         """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call is right."""
         judged = candidates.judged_values(self.program, flow, known, numbers)
-        tried = [(number, own, each) for number, own, right, is_known in judged if not is_known for each in right]
+        ends = self.value_of(flow, flow.result(self.trouble.part)), self.wanted_in(exercise, call)
+        tried = [
+            (number, own, each)
+            for number, own, right, is_known in judged
+            for each in right
+            if not is_known and not skips_rest(own, each, *ends)
+        ]
         fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried[:MOST_VALUES])
-        replies = self.runner.try_fixes([*fixes], [call]) if time.process_time() < self.end else []
+        asked = [replace(exercise.calls[call], check_contract=False)]
+        replies = self.runner.try_fixes([*fixes], asked) if time.process_time() < self.end else []
         found = {}
         for (number, *turns), reply in zip(tried, replies):
-            if number not in found and is_right(reply):
+            if number not in found and right_in(exercise, call, reply, False):
                 found[number] = turns
         return found
 
@@ -341,7 +363,8 @@ class Search:
         node = self.program.nodes[fix.number]
         whole = isinstance(node, (ast.FunctionDef, ast.ClassDef))
         added = int((len(fix.new) - len(ast.unparse(node))) / 4)
-        return self.trouble.changed and fix.kind != "changed in place", whole, added
+        last = fix.kind == "order of names", whole, fix.kind in TURNED, added
+        return self.trouble.changed and fix.kind != "changed in place", *last
 
     def is_proven(self, fix):
         """Whether a fix that makes all calls right does so in a proven line, on a known way, with new inputs, too."""
@@ -380,6 +403,9 @@ class Search:
         statement = self.program.statement_of(node)
         if isinstance(node, ast.FunctionDef):
             return f"{sentences.cause_in(node.name, node.lineno)} {sentences.question(fix.kind, '')}"
+        if fix.kind in TURNED and isinstance(node, ast.expr) and not self.flow.is_written_out(fix.number):
+            lines = self.with_code(sorted({*self.lines_behind(self.behind_result), statement.lineno}))
+            return f"{sentences.turned(fix.kind, lines)} {sentences.question(fix.kind, '')}"
         piece = self.program.before_and_after(fix)[0]
         words = [sentences.cause(statement.lineno, first_line(statement)), sentences.question(fix.kind, piece)]
         if statement.lineno == self.trouble.line:
@@ -411,26 +437,49 @@ class Search:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
             return look_at(self.program.state_assignments())
+        if early := [each for each in self.program.statements(self.ends_first_turn) if each.value]:
+            return sentences.early_return(early[0].lineno, first_line(early[0]))
+        if words := self.words_on_lost():
+            return words
         number, places = self.block
-        return self.words_on_mendable(number, places) if number is not None else self.words_on_block(places)
+        return self.words_on_mendable(number) if number is not None else self.words_on_block(places)
+
+    def ends_first_turn(self, node):
+        """Whether a statement is a `return` that ends a loop whatever its first turn finds."""
+        loop = self.program.parents[id(node)]
+        whole = isinstance(node, ast.Return) and isinstance(loop, (ast.For, ast.While)) and node in loop.body
+        return whole and not any(isinstance(each, ast.Continue) for each in ast.walk(loop))
 
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
-        behind = self.flow.behind(self.flow.stopped(self.trouble.line), self.right)
-        words = self.values_where_it_stopped()
+        places = self.shown.stopped(self.trouble.line)
         question = sentences.QUESTIONS_ON_ERRORS.get(self.trouble.error, sentences.ERROR_QUESTION)
-        return self.with_others(" ".join([*words, question]), behind, self.trouble.line)
+        return self.with_makers(" ".join([*self.values_where_it_stopped(), question]), places)
 
-    def with_others(self, words, places, line):
-        """Some sentences on a line, and one on others that steps belong to; of many, those in its function."""
-        lines = [each for each in self.lines_behind(places) if each != line]
-        around = [
-            each
-            for each in self.program.nodes
-            if isinstance(each, ast.FunctionDef) and each.lineno <= line <= each.end_lineno
-        ]
-        lines = lines if len(lines) < 3 else [each for each in lines if each > around[0].lineno]
-        return "\n".join([words, *([sentences.depends_on(self.with_code(lines))] if lines else [])])
+    def with_makers(self, words, places):
+        """Some sentences on the values of steps, and one on the lines that gave the names in them their values."""
+        stops = bool(self.trouble.line)
+        skipped = [each for each in places if stops or isinstance(self.shown.node(each), ast.BinOp)]
+        found = {line for each in places for line in self.lines_of_makers(self.shown, each, each in skipped)}
+        return "\n".join([words, *([sentences.depends_on(self.with_code(sorted(found)))] if found else [])])
+
+    def lines_of_makers(self, flow, place, only_unknown=False):
+        """The lines, besides its own, in which the names in an expression got the values that they have in a step."""
+        node = flow.node(place)
+        names = {name_of(part) or "self" for part in ast.walk(node)} - {"self"}
+        for name in names if not self.trouble.line else [each for each in names if "." not in each]:
+            numbers = [each for each in flow.makers.get(name, []) if flow.last([each], place) is not None]
+            at = flow.last(numbers, place)
+            known = only_unknown and at is not None and not self.is_unknown(flow.steps[at][1])
+            for made in [self.program.nodes[each] for each in numbers if not known]:
+                statement = self.program.statement_of(made)
+                begins = isinstance(made, (ast.List, ast.Constant)) and len(numbers) > 1
+                sizes = is_plain(statement) and type(flow.steps[place][1]) is not float
+                if not begins and not sizes and statement is not self.program.statement_of(node):
+                    yield statement.lineno
+                    called = {name_of(part) for part in ast.walk(statement)}
+                    own = [each for each in self.program.statements(is_function) if each.name in called]
+                    yield from (part.lineno for each in own for part in each.body)
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -439,41 +488,67 @@ class Search:
         places = [k for at in places for k in (shown.operands(at) if type(shown.steps[at][1]) is list else [at])]
         values = {ast.unparse(shown.node(each)): shown.steps[each][1] for each in places}
         wanted = (int, torch.Tensor) if self.trouble.error == "IndexError" else torch.Tensor
-        told = [(name, sentences.brief(value)) for name, value in values.items() if isinstance(value, wanted)]
+        values = {name: value for name, value in values.items() if isinstance(value, wanted)}
+        shapes = any(getattr(value, "ndim", 0) > 2 or not sentences.fits(value) for value in values.values())
+        told = [(name, sentences.brief(value, shapes)) for name, value in values.items()]
         return [sentences.at_that_point(told[:MOST_NAMES])] if told else []
 
-    def words_on_mendable(self, number, places):
+    def words_on_mendable(self, number):
         """The sentences on an expression that would only have to give other values, and on the lines that make it."""
-        place, turns, call, is_right = None, self.all_mendable[number], self.asked, self.is_right
-        if self.small:
-            exercise, known = self.small[0], self.small[0].values_on_the_way(0)
-            call, is_right = exercise.calls[0], lambda reply: right_in(exercise, 0, reply, False)
-            turns = self.mendable(self.shown, known, call, is_right, [number]).get(number)
-        if turns:
-            several = turns[0].shape == turns[1].shape and len(turns[0]) > 1
-            place = self.shown.places[number][self.first_needed(number, turns, call, is_right) if several else 0]
-        return self.with_others(self.words_on_value(number, place, True), places, self.program.nodes[number].lineno)
+        turns = self.all_mendable[number]
+        several = turns[0].shape == turns[1].shape and len(turns[0]) > 1
+        place = self.shown.places[number][self.first_needed(number, turns) if several else 0]
+        relation = sentences.relation(turns[0][0], turns[1][0], "it") if len(turns[0]) == 1 else ""
+        return self.with_makers(self.words_on_value(number, place, True, relation), [place])
 
-    def first_needed(self, number, turns, call, is_right):
+    def first_needed(self, number, turns):
         """The first turn without whose right value the result would still be wrong. turns: (own values, right ones)."""
+        exercise, call = self.shown_case
         differing = [k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)]
         without = (torch.cat([turns[1][:k], turns[0][k : k + 1], turns[1][k + 1 :]]) for k in differing)
-        replies = self.runner.try_fixes([candidates.value_fix(self.shown, number, each) for each in without], [call])
-        return next((k for k, reply in zip(differing, replies) if not is_right(reply)), 0)
+        fixes = [candidates.value_fix(self.shown, number, each) for each in without]
+        replies = self.runner.try_fixes(fixes, [replace(exercise.calls[call], check_contract=False)])
+        pairs = zip(differing, replies)
+        return next((k for k, reply in pairs if not right_in(exercise, call, reply, False)), 0)
 
-    def words_on_value(self, number, place, proven):
-        """The sentences on the value of an expression. place: its step in the call that is shown, or None."""
+    def words_on_value(self, number, place, proven, seen_of_it=""):
+        """The sentences on the value of an expression in a step of the call that is shown."""
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
-        counters = self.shown.counters_at(place) if place is not None else {}
-        turn = [(name, sentences.brief(value)) for name, value in counters.items()][:MOST_NAMES]
-        seen = self.value_in_words(self.shown.steps[place][1]) if place is not None else ""
-        when = sentences.when(turn, self.shown.places[number].index(place)) if seen else ""
+        seen = self.value_in_words(self.shown.steps[place][1])
         whole = node in (statement, getattr(statement, "value", None))
         part = "" if whole else sentences.shortened(ast.unparse(node))
         given = self.shown_arguments()  # nobody computes by hand what a model gives, or what is not shown
         by_hand = seen and differences.shows_numbers(given) and not any(isinstance(each, dict) for each in given)
-        return sentences.look_at_value(statement.lineno, first_line(statement), part, when, seen, proven, by_hand)
+        seen = f"{self.when(place)}, it gives {seen}. " if seen else ""
+        seen = f"{seen}{seen_of_it}".strip()
+        return sentences.look_at_value(statement.lineno, first_line(statement), part, seen, proven, by_hand)
+
+    def when(self, place):
+        """In which turn of its loops a step came about, in words."""
+        turn = [(name, sentences.brief(value)) for name, value in self.shown.counters_at(place).items()][:MOST_NAMES]
+        return sentences.when(turn, self.shown.places[self.shown.steps[place][0]].index(place))
+
+    def words_on_lost(self):
+        """The sentences on the first step that gave nan, or infinity, where the result should have numbers; or ""."""
+        end, wanted = self.shown.result(self.trouble.part), self.wanted_in(*self.shown_case)
+        got = self.value_of(self.shown, end)
+        if got is None or wanted is None or not lost_in(got) or lost_in(torch.as_tensor(wanted)):
+            return ""
+        for place in sorted(self.shown.behind([end])):
+            node, value = self.shown.node(place), self.value_of(self.shown, place)
+            if isinstance(node, ast.stmt) or name_of(node) or value is None or "inf" in ast.unparse(node):
+                continue
+            lost = (
+                lost_in(value) or "log" in getattr(getattr(node, "func", None), "attr", "") and lost_in(-value.double())
+            )
+            if lost and ((value == torch.inf).all() or not self.shown_known.contains_unordered(value)):
+                inside = [self.shown.steps[each] for each in self.shown.operands(place)]
+                named = [(ast.unparse(self.program.nodes[k]), sentences.brief(each)) for k, each, _ in inside]
+                named = [each for each in dict.fromkeys(named) if each[1].startswith("is")][:MOST_NAMES]
+                words = sentences.lost(node.lineno, ast.unparse(node), self.when(place), lost, named)
+                return self.with_makers(words, [place])
+        return ""
 
     def words_on_block(self, places):
         """The sentences on the lines behind the result that are not proven to be right, and on where to begin."""
@@ -481,27 +556,32 @@ class Search:
             return ""
         (end,) = self.with_code([self.flow.end().lineno])
         nested = any(self.program.enclosing(self.flow.end(), (ast.For, ast.While, ast.If)))
-        if isinstance(self.program.parents[id(self.flow.end())], (ast.For, ast.While)):
-            return sentences.early_return(*end)
         # what is returned may be right on the way, and only not what is asked for
         nested = nested or self.flow.steps[self.result][0] in self.right
-        lines = self.with_code(sorted({*self.lines_behind(places), *([end[0]] if nested else [])}))
+        found = self.lines_behind(places)
+        # right answers may make a value for another use: the lines before the first that they do not are in doubt, too
+        first = [each for each in places if self.flow.node(each).lineno == min(found, default=0)]
+        found += [line for each in first for line in self.lines_of_makers(self.flow, each)]
+        lines = self.with_code(sorted({*found, *([end[0]] if nested else [])}))
         question = sentences.BLOCK_QUESTION if len(lines) > 1 else sentences.LINE_QUESTION
-        begin = self.words_on_entry() or self.words_on_start(places) if len(lines) > 1 else ""
-        return f"{sentences.block(lines or [end])} {begin or question}"
+        got = self.value_of(self.shown, self.shown.result(self.trouble.part))
+        relation = sentences.relation(got, self.wanted_in(*self.shown_case), "your result")
+        begin = self.words_on_entry() or self.words_on_start(places) or relation and sentences.RELATION_QUESTION
+        block = sentences.block(lines or [end]) if len(lines) > 2 or not begin else ""
+        return " ".join(filter(None, [relation, block, begin or question]))
 
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
-        end, wanted = self.shown.result(self.trouble.part), self.shown_result()
-        is_statement = end is not None and isinstance(self.shown.node(end), ast.stmt)
-        name = changed_name(self.shown.node(end)) if is_statement else None
-        got = self.shown.steps[end][1] if name else None
-        if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor) or got.shape != wanted.shape:
+        end, wanted = self.shown.result(self.trouble.part), self.wanted_in(*self.shown_case)
+        got = self.value_of(self.shown, end)
+        if got is None or not isinstance(wanted, torch.Tensor) or got.shape != wanted.shape:
             return ""
         wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
         if not wrong or not wrong[0]:
             return ""
-        entry = tuple(wrong[0])
+        entry, node = tuple(wrong[0]), self.shown.node(end)
+        if not isinstance(node, ast.stmt) or not (name := changed_name(node)):
+            return self.words_on_appended(entry, node, len(got)) or self.words_on_operation(entry, end, got.shape)
         makings = sorted(at for number in self.shown.makers[name] for at in self.shown.places.get(number, []))
         tables = [(at, self.shown.steps[at][1]) for at in makings if at <= end]
         tables = [(at, table) for at, table in tables if isinstance(table, torch.Tensor) and table.shape == got.shape]
@@ -510,22 +590,62 @@ class Search:
         ]
         if not changes:
             return sentences.not_written(list(entry), self.shown.node(tables[0][0]).lineno) if tables else ""
-        counters = self.shown.counters_at(changes[-1])
-        turn = [(each, sentences.brief(value)) for each, value in counters.items()][:MOST_NAMES]
-        return sentences.written(list(entry), self.shown.node(changes[-1]).lineno, sentences.when(turn, 0))
+        node = self.shown.node(changes[-1])
+        return self.words_on_making(sentences.written, entry, changes[-1], getattr(node, "value", node))
+
+    def words_on_appended(self, entry, node, count):
+        """The same for what became of a list, to which one entry was appended in each turn."""
+        names = {name_of(part) for part in ast.walk(node)} & {*self.shown.makers}
+        made = [self.program.nodes[each] for name in names for each in self.shown.makers.get(name, [])]
+        made = [each.value.args[0] for each in made if isinstance(each, ast.Expr) and each.value.func.attr == "append"]
+        places = sorted(at for each in made for at in self.shown.places.get(self.program.numbers[id(each)], []))
+        if len(names) != 1 or len(places) != count:
+            return ""
+        place = places[entry[0]]
+        return self.words_on_making(sentences.appended, entry[:1], place, self.shown.node(place))
+
+    def words_on_operation(self, entry, place, shape):
+        """The sentences on the numbers from which an operation made an entry, where right answers make these, too."""
+        inside = [(self.shown.node(each), self.value_of(self.shown, each)) for each in self.shown.operands(place)]
+        strange = [each for each in self.shown.operands(place) if self.is_strange(self.shown, each, self.shown_known)]
+        node = self.shown.node(place)
+        if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.MatMult) or strange or len(inside) != 2:
+            return ""
+        if any(value is None for _, value in inside):
+            return ""
+        named = [(ast.unparse(part), sentences.brief(value.expand(shape)[entry])) for part, value in inside]
+        return sentences.operation(node.lineno, first_line(self.program.statement_of(node)), [*entry], named)
+
+    def words_on_making(self, sentence, entry, place, node):
+        """The sentences on the step that made an entry, and on the values that it worked with."""
+        parts = [node] if name_of(node) else [*locate.child_expressions(node)]
+        parts = [
+            p for each in parts for p in (locate.child_expressions(each) if isinstance(each, ast.BinOp) else [each])
+        ]
+        at = [(part, self.shown.last([self.program.numbers[id(part)]], place + 1)) for part in parts]
+        named = [(ast.unparse(part), sentences.brief(self.shown.steps[k][1])) for part, k in at if k is not None]
+        counted = self.shown.counters_at(place)
+        named = [each for each in dict.fromkeys(named) if each[1].startswith("is") and each[0] not in counted]
+        return sentence([*entry], self.shown.node(place).lineno, self.when(place), named[:MOST_NAMES])
 
     def words_on_start(self, places):
-        """The sentences on the first value, among these steps, that right answers do not make, if it fits."""
+        """The sentences on the first value, among these steps, that right answers do not make."""
         for place in sorted(places):
             node, number = self.flow.node(place), self.flow.steps[place][0]
             if isinstance(node, ast.stmt) or name_of(node) or not self.is_strange(self.flow, place, self.known):
                 continue
-            known = self.small[0].values_on_the_way(0) if self.small else self.known
-            found = (each for each in self.shown.places.get(number, []) if self.is_strange(self.shown, each, known))
+            found = (
+                each
+                for each in self.shown.places.get(number, [])
+                if self.is_strange(self.shown, each, self.shown_known)
+            )
             at = next(found, None)
-            seen = at is not None and self.value_in_words(self.shown.steps[at][1])
-            return self.words_on_value(number, at, False) if seen else ""
+            return self.with_makers(self.words_on_value(number, at, False), [at]) if at is not None else ""
         return ""
+
+    def is_unknown(self, value):
+        """Whether right answers do not make a value, or it says nothing."""
+        return is_uninformative(value) or not self.shown_known.contains_unordered(value)
 
     def is_strange(self, flow, place, known):
         """Whether the value of a step is infinite, or one that right answers do not make."""
@@ -538,12 +658,23 @@ class Search:
         in_loop = any(self.program.enclosing(flow.node(place), (ast.For, ast.While)))
         return not known.contains_exact(value) or not in_loop and not flow.is_known(place, known)
 
-    def shown_result(self):
-        """What the result should be for the input that is shown."""
-        exercise, number = (self.small[0], 0) if self.small else (self.asking, self.number)
-        values = exercise.reference[number].values
+    @property
+    def shown_case(self):
+        """(the exercise, the number of its call) whose input is shown."""
+        return (self.small[0], 0) if self.small else (self.asking, self.number)
+
+    def wanted_in(self, exercise, call):
+        """What the result should be in a call of an exercise: a tensor or a number; None for others."""
+        values = exercise.reference[call].values
         several = self.trouble.part is not None and values and isinstance(values[0], list)
-        return values[0][self.trouble.part] if several else values[0] if values else None
+        found = values[0][self.trouble.part] if several else values[0] if values else None
+        return found if isinstance(found, (torch.Tensor, float)) else None
+
+    @staticmethod
+    def value_of(flow, place):
+        """The value of a step as a tensor; None where it is none, and no number."""
+        value = flow.steps[place][1] if place is not None else None
+        return torch.as_tensor(value) if isinstance(value, (torch.Tensor, float, int)) else None
 
     def with_code(self, lines):
         """(line, code) of the statements in these lines."""
@@ -572,6 +703,20 @@ def right_in(exercise, number, data, check_contract):
         return False
 
 
+def skips_rest(own, right, got, wanted):
+    """Whether a right value is what the whole answer should give, and its own is not what the answer gives."""
+    if got is None or wanted is None:
+        return False
+    same = [candidates.is_close(x.flatten(), torch.as_tensor(y).flatten()) for x, y in ((right, wanted), (own, got))]
+    return same == [True, False]
+
+
+def lost_in(value):
+    """ "nan" or "inf" if these are among numbers; "" otherwise."""
+    value = value.double()
+    return "nan" if value.isnan().any() else "inf" if (value == torch.inf).any() else ""
+
+
 def with_way_out(statement):
     """A statement, and the `break` or `continue` under it, if it is the condition for one."""
     ways = statement.body[-1:] if isinstance(statement, ast.If) else []
@@ -584,6 +729,11 @@ def is_plain(statement):
         return not any(isinstance(part, (ast.Constant, ast.BinOp)) for part in ast.walk(statement.iter))
     values = getattr(statement.value, "elts", [statement.value]) if isinstance(statement, ast.Assign) else []
     return bool(values) and all(map(locate.asks_for_size, values))
+
+
+def is_function(node):
+    """Whether a statement defines a function."""
+    return isinstance(node, ast.FunctionDef)
 
 
 def is_literal(node):

@@ -156,6 +156,11 @@ class Flow:
             place = made[0]
         return place
 
+    def is_written_out(self, number):
+        """Whether an expression is made from arguments alone, not from names that other lines make."""
+        names = (name_of(part) for part in ast.walk(self.program.nodes[number]))
+        return not any(self.places.get(each) for name in names if name for each in self.makers.get(name, []))
+
     def is_renamed(self, node):
         """Whether an expression is a name that gets another one, as `b` in `a = b`."""
         parent = self.program.parents.get(id(node))
@@ -201,7 +206,14 @@ def asks_for_size(node):
 def leaving(loop):
     """The tests under which a loop is left, or a turn of it."""
     tests = [each for each in ast.walk(loop) if isinstance(each, ast.If)]
-    return [each.test for each in tests if isinstance(each.body[-1], (ast.Break, ast.Continue, ast.Return))]
+    inner = [
+        each
+        for part in ast.walk(loop)
+        if isinstance(part, (ast.For, ast.While)) and part is not loop
+        for each in ast.walk(part)
+    ]
+    found = [each for each in tests if isinstance(each.body[-1], (ast.Break, ast.Continue, ast.Return))]
+    return [each.test for each in found if isinstance(each.body[-1], ast.Return) or each not in inner]
 
 
 def makers(node):

@@ -10,6 +10,7 @@ import torch
 from course_utils.judging import differences
 
 MOST_WORDS = 60  # of prose in a reply, without code and numbers
+MOST_ON_MASKS = 30  # more, where it says what a mask hides and should not
 LONGEST = 120  # characters of a piece of code in a sentence
 
 # kinds of slips, as instructors see them counted: (the question in the first reply, what `hint` says); "" for the
@@ -115,16 +116,28 @@ def when(turn, before):
     return f"When {named_values(turn)}" if turn else f"In run {before + 1}" if before else "Here"
 
 
-def look_at_value(line, code, part, when, seen, proven, by_hand):
+def look_at_value(line, code, part, seen, proven, by_hand):
     """Look at line 3, `e = torch.exp(scores)`. Here, it gives 3. What should it give?
 
     proven: whether another value would make the result right. by_hand: whether a learner can compute it.
     """
     where = f"`{part}` in line {line}" if part else place(line, code)
-    given = f" {when}, it gives {seen}." if seen else ""
+    given = f" {seen}" if seen else ""
     if not proven:
-        return f"Begin with {where}.{given} Is that what you need?"
+        return f"Begin with {where}.{given} {'Is that what you need?' if seen else BEGIN_QUESTION}"
     return f"Look at {where}.{given} {PROVEN} {PROVEN_QUESTION if by_hand else PROVEN_QUESTION_ON_MORE}"
+
+
+def lost(line, code, when, what, values):
+    """The first nan comes from `a / b` in line 3. There, `a` is 0 and `b` is 0. Why does it give that? …"""
+    turn = f" {when[0].lower()}{when[1:]}," if when != "Here" else ""
+    known = f" {at_that_point(values)}" if values else ""
+    return f"The first {what} comes{turn} from `{shortened(code)}` in line {line}.{known} Why does it give that?"
+
+
+def turned(kind, lines):
+    """True and False are exchanged in lines 4 to 9. lines: (line, code)."""
+    return RELATIONS["exchanged" if kind == "inverted" else "negative"].format(block_of(lines))
 
 
 def depends_on(lines):
@@ -134,7 +147,9 @@ def depends_on(lines):
 
 def block(lines):
     """The mistake is in lines 4 to 9. lines: (line, code)."""
-    return f"The mistake is in {block_of(lines)}." if len(lines) > 1 else f"Look at {places(lines)}."
+    if len(lines) < 3:
+        return f"Look at {places(lines)}."
+    return f"The mistake is in {block_of(lines)}."
 
 
 def early_return(line, code):
@@ -143,15 +158,29 @@ def early_return(line, code):
     return f"{words[0].upper()}{words[1:]}, ends the loop in its first turn. Which turns are still needed?"
 
 
-def written(entry, line, when):
-    """The first wrong entry, [1, 0], is written in line 8. When `i` is 1, what should be written there?"""
-    asked = "What should be written there?" if when == "Here" else f"{when}, what should be written there?"
-    return f"The first wrong entry, {entry}, is written in line {line}. {asked}"
+def written(entry, line, when, values, made="written"):
+    """The first wrong entry, [1, 0], is written in line 8. When `i` is 1, `row` is 2 there. What should it be? …"""
+    turn = f" {when[0].lower()}{when[1:]}" if when != "Here" else ""
+    opening = f"The first wrong entry, {entry}, is {made} in line {line}{turn}."
+    asked = VALUES_QUESTION if len(values) > 1 else VALUE_QUESTION
+    return f"{opening} {at_that_point(values)} {asked}" if values else f"{opening} {ENTRY_QUESTION}"
+
+
+def appended(entry, line, when, values):
+    """The same for an entry of a list."""
+    return written(entry, line, when, values, "appended")
+
+
+def operation(line, code, entry, values):
+    """Look at line 3, `return a * b`. At [0, 1], `a` is 2 and `b` is 3. Are these the numbers that you need, …"""
+    return f"Look at {place(line, code)}. At {entry}, {named_values(values)}. {OPERATION_QUESTION}"
 
 
 def not_written(entry, line):
     """The first wrong entry, [1, 0], keeps its value from line 3: no later line writes it. Which line should?"""
-    return f"The first wrong entry, {entry}, keeps its value from line {line}: no later line writes it. Should one?"
+    return (
+        f"The first wrong entry, {entry}, keeps its value from line {line}: no later line writes it. {KEEPS_QUESTION}"
+    )
 
 
 def kept(lines):
@@ -200,6 +229,13 @@ PROVEN_QUESTION = "What should it give?"
 PROVEN_QUESTION_ON_MORE = "What should it hold?"
 LINE_QUESTION = "What does it do here? Is that what you need?"
 BLOCK_QUESTION = "Go through them with this input: which value is the first that you did not expect?"
+BEGIN_QUESTION = "What goes in there, and what should come out?"
+OPERATION_QUESTION = "Are these the numbers that you need, and is this what to do with them?"
+ENTRY_QUESTION = "Should it be written then, and with this value?"
+VALUE_QUESTION = "Should it be that?"
+VALUES_QUESTION = "Which of these is not what you need?"
+RELATION_QUESTION = "Which line decides that?"
+KEEPS_QUESTION = "Which line should, and what keeps it from there?"
 WRITTEN_QUESTION = "What changes there, and who else still uses it?"
 ERROR_QUESTION = "What does this line need, and what does it get?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
@@ -209,15 +245,55 @@ QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
 }
 
 
-def brief(value):
+RELATIONS = {
+    "exchanged": "True and False are exchanged in {}.",
+    "transposed": "Two dimensions are exchanged in {}.",
+    "negative": "The signs are the wrong way round in {}.",
+    "times": "Each number in {} is {} times what it should be.",
+    "shuffled": "The numbers in {} are right, but not in the right order.",
+}
+
+
+def fits(value):
+    """Whether a sentence has room for a value."""
+    return not isinstance(value, torch.Tensor) or 0 < value.numel() <= MOST_NUMBERS
+
+
+def brief(value, shapes=False):
     """A value in a few words: is 3, is `[0.5, 0.5]`, has the shape (2, 3, 4); "" for what cannot be told."""
-    if isinstance(value, torch.Tensor) and 0 < value.numel() <= MOST_NUMBERS:
-        return f"is `{differences.rounded(value.tolist())}`"
+    if isinstance(value, torch.Tensor) and fits(value) and not shapes:
+        return f"is `{differences.rounded(value.tolist(), 4)}`"
     if isinstance(value, torch.Tensor):
         return f"has the shape {tuple(value.shape)}"
     if isinstance(value, (bool, int, float)):
-        return f"is {differences.rounded(value)}"
+        return f"is {differences.rounded(value, 4)}"
     return f"has {len(value)} entries" if isinstance(value, list) else ""
+
+
+def relation(got, wanted, name):
+    """How a value differs as a whole from the one that it should be: True and False are exchanged in it. Or ""."""
+    if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor) or got.numel() < 2:
+        return ""
+    if got.dtype == wanted.dtype == torch.bool:
+        return RELATIONS["exchanged"].format(name) if got.shape == wanted.shape and (got ^ wanted).all() else ""
+    got, wanted = got.double(), wanted.double()
+
+    def alike(one):
+        return one.shape == wanted.shape and torch.allclose(one, wanted, 1e-4, 1e-6)
+
+    if any(alike(got.transpose(k, k + 1)) for k in range(got.ndim - 1)):
+        return RELATIONS["transposed"].format(name)
+    if got.shape != wanted.shape or not wanted.any() or not (wanted.isfinite() & got.isfinite()).all():
+        return ""
+    factor = ((got * wanted).sum() / (wanted * wanted).sum()).item()
+    if factor and alike(got / factor):
+        return RELATIONS["negative" if abs(factor + 1) < 1e-4 else "times"].format(name, differences.rounded(factor))
+    return RELATIONS["shuffled"].format(name) if got.numel() > 3 and alike_sorted(got, wanted) else ""
+
+
+def alike_sorted(one, other):
+    """Whether two tensors hold the same numbers in another order."""
+    return torch.allclose(one.flatten().sort().values, other.flatten().sort().values, 1e-4, 1e-6)
 
 
 def words_in(text):
