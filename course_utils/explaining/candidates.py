@@ -78,7 +78,9 @@ def judged_values(program, flow, known, numbers):
         node, places = program.nodes[number], flow.places[number]
         compared = any(program.enclosing(node, ast.Compare))  # other numbers may decide in the same way
         out = isinstance(node, ast.stmt) or compared or asks_for_size(node) or not any(map(name_of, ast.walk(node)))
-        own = None if out else table_of([flow.steps[place][1] for place in places])
+        own = [flow.steps[place][1] for place in places]
+        out = out or name_of(node) and isinstance(own[0], list)  # what a list holds was put there one by one
+        own = None if out else table_of(own)
         if own is None or own.dtype == torch.bool and own.numel() == 1:  # another truth value mends anything
             continue
         starts = (own == own.flatten()[0]).all() and own.flatten()[0].item() in START_VALUES

@@ -262,12 +262,13 @@ class Search:
     @functools.cached_property
     def all_mendable(self):
         """What `mendable` finds among all expressions but the result, also for the input that is shown."""
-        flows = [self.shown, *(self.flow_of(self.exercise.calls[k]) for k in self.wrong[:MOST_OTHERS])]
-        numbers = [each for each in self.flow.places if all(each in flow.places for flow in flows)]
+        numbers = [each for each in self.flow.places if each in self.shown.places]
         found = self.mendable(self.flow, self.known, self.asking, self.number, numbers)
         if found and self.small:
             found = self.mendable(self.shown, self.shown_known, *self.shown_case, [*found])
         found = {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
+        others = [self.flow_of(self.exercise.calls[k]) for k in self.wrong[:MOST_OTHERS]] if found else []
+        found = {k: turns for k, turns in found.items() if all(k in flow.places for flow in others)}
         loops = [self.program.parents[id(self.program.nodes[k])] for k in found]
         apart = {k: found[k] for k, loop in zip(found, loops) if not isinstance(loop, ast.For) or not is_plain(loop)}
         return apart or found
@@ -331,7 +332,8 @@ class Search:
 
     def proven_cause(self):
         """The Fix that is proven to be the cause; None where there is none."""
-        most = MOST_TRIED if isinstance(self.call, FunctionCall) else MOST_TRIED_LAYERS
+        layer = not isinstance(self.call, FunctionCall) or any(isinstance(each, dict) for each in self.call.arguments)
+        most = MOST_TRIED_LAYERS if layer else MOST_TRIED
         most //= 2 if self.asked.check_contract and most == MOST_TRIED_LAYERS else 1
         line, places = self.trouble.line, self.behind_result
         near = [k for k, node in enumerate(self.program.nodes) if isinstance(node, ast.expr) and node.lineno == line]
@@ -466,10 +468,10 @@ class Search:
     def lines_of_makers(self, flow, place, only_unknown=False):
         """The lines, besides its own, in which the names in an expression got the values that they have in a step."""
         node = flow.node(place)
-        names = {name_of(part) or "self" for part in ast.walk(node)} - {"self"}
-        for name in names if not self.trouble.line else [each for each in names if "." not in each]:
-            numbers = [each for each in flow.makers.get(name, []) if flow.last([each], place) is not None]
-            at = flow.last(numbers, place)
+        for name in {name_of(part) or "self" for part in ast.walk(node)} - {"self"}:
+            at = flow.last(flow.makers.get(name, []), place)
+            numbers = flow.makers[name] if at is not None and "." not in name else []
+            numbers = [k for k in numbers if flow.last([k], place) or self.program.nodes[k].lineno < node.lineno]
             known = only_unknown and at is not None and not self.is_unknown(flow.steps[at][1])
             for made in [self.program.nodes[each] for each in numbers if not known]:
                 statement = self.program.statement_of(made)
@@ -574,7 +576,11 @@ class Search:
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
         end, wanted = self.shown.result(self.trouble.part), self.wanted_in(*self.shown_case)
         got = self.value_of(self.shown, end)
-        if got is None or not isinstance(wanted, torch.Tensor) or got.shape != wanted.shape:
+        if got is None or not isinstance(wanted, torch.Tensor) or got.shape[1:] != wanted.shape[1:] or not got.ndim:
+            return ""
+        if len(got) > len(wanted):  # what is too much is wrong
+            wanted = torch.cat([wanted.double(), torch.full((len(got) - len(wanted), *got.shape[1:]), torch.inf)])
+        if got.shape != wanted.shape:
             return ""
         wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
         if not wrong or not wrong[0]:
