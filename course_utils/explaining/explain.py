@@ -439,7 +439,7 @@ class Search:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
             return look_at(self.program.state_assignments())
-        if early := [each for each in self.program.statements(self.ends_first_turn) if each.value]:
+        if early := self.program.statements(self.ends_first_turn):
             return sentences.early_return(early[0].lineno, first_line(early[0]))
         if words := self.words_on_lost():
             return words
@@ -447,9 +447,9 @@ class Search:
         return self.words_on_mendable(number) if number is not None else self.words_on_block(places)
 
     def ends_first_turn(self, node):
-        """Whether a statement is a `return` that ends a loop whatever its first turn finds."""
+        """Whether a statement returns something, and so ends a loop, whatever its first turn finds."""
         loop = self.program.parents[id(node)]
-        whole = isinstance(node, ast.Return) and isinstance(loop, (ast.For, ast.While)) and node in loop.body
+        whole = isinstance(loop, (ast.For, ast.While)) and node in loop.body and always_returns(node)
         return whole and not any(isinstance(each, ast.Continue) for each in ast.walk(loop))
 
     def stop_words(self):
@@ -461,7 +461,8 @@ class Search:
     def with_makers(self, words, places):
         """Some sentences on the values of steps, and one on the lines that gave the names in them their values."""
         stops = bool(self.trouble.line)
-        skipped = [each for each in places if stops or isinstance(self.shown.node(each), ast.BinOp)]
+        operations = [getattr(self.shown.node(each), "op", ast.MatMult()) for each in places]
+        skipped = [at for at, op in zip(places, operations) if stops or not isinstance(op, ast.MatMult)]
         found = {line for each in places for line in self.lines_of_makers(self.shown, each, each in skipped)}
         return "\n".join([words, *([sentences.depends_on(self.with_code(sorted(found)))] if found else [])])
 
@@ -471,17 +472,22 @@ class Search:
         for name in {name_of(part) or "self" for part in ast.walk(node)} - {"self"}:
             at = flow.last(flow.makers.get(name, []), place)
             numbers = flow.makers[name] if at is not None and "." not in name else []
-            numbers = [k for k in numbers if flow.last([k], place) or self.program.nodes[k].lineno < node.lineno]
+            nodes = [(self.program.nodes[k], flow.last([k], place)) for k in numbers]
+            nodes = [made for made, ran in nodes if ran is not None or made.lineno < node.lineno]
             known = only_unknown and at is not None and not self.is_unknown(flow.steps[at][1])
-            for made in [self.program.nodes[each] for each in numbers if not known]:
+            for made in [] if known else nodes:
                 statement = self.program.statement_of(made)
-                begins = isinstance(made, (ast.List, ast.Constant)) and len(numbers) > 1
+                begins = isinstance(made, (ast.List, ast.Constant)) and len(nodes) > 1
                 sizes = is_plain(statement) and type(flow.steps[place][1]) is not float
                 if not begins and not sizes and statement is not self.program.statement_of(node):
-                    yield statement.lineno
-                    called = {name_of(part) for part in ast.walk(statement)}
-                    own = [each for each in self.program.statements(is_function) if each.name in called]
-                    yield from (part.lineno for each in own for part in each.body)
+                    yield from self.lines_with_own(statement)
+        yield from self.lines_with_own(self.program.statement_of(node), ())
+
+    def lines_with_own(self, statement, own_line=True):
+        """The line of a statement, and those of the functions of the answer's own that it names."""
+        called = {name_of(part) for part in ast.walk(statement)}
+        own = [each for each in self.program.statements(is_function) if each.name in called]
+        return [*([statement.lineno] if own_line else []), *(part.lineno for each in own for part in each.body)]
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -546,6 +552,7 @@ class Search:
             )
             if lost and ((value == torch.inf).all() or not self.shown_known.contains_unordered(value)):
                 inside = [self.shown.steps[each] for each in self.shown.operands(place)]
+                inside = [each for each in inside if not is_literal(self.program.nodes[each[0]])]
                 named = [(ast.unparse(self.program.nodes[k]), sentences.brief(each)) for k, each, _ in inside]
                 named = [each for each in dict.fromkeys(named) if each[1].startswith("is")][:MOST_NAMES]
                 words = sentences.lost(node.lineno, ast.unparse(node), self.when(place), lost, named)
@@ -587,7 +594,7 @@ class Search:
             return ""
         entry, node = tuple(wrong[0]), self.shown.node(end)
         if not isinstance(node, ast.stmt) or not (name := changed_name(node)):
-            return self.words_on_appended(entry, node, len(got)) or self.words_on_operation(entry, end, got.shape)
+            return self.words_on_appended(entry, node, got) or self.words_on_operation(entry, end, got.shape)
         makings = sorted(at for number in self.shown.makers[name] for at in self.shown.places.get(number, []))
         tables = [(at, self.shown.steps[at][1]) for at in makings if at <= end]
         tables = [(at, table) for at, table in tables if isinstance(table, torch.Tensor) and table.shape == got.shape]
@@ -599,15 +606,18 @@ class Search:
         node = self.shown.node(changes[-1])
         return self.words_on_making(sentences.written, entry, changes[-1], getattr(node, "value", node))
 
-    def words_on_appended(self, entry, node, count):
+    def words_on_appended(self, entry, node, got):
         """The same for what became of a list, to which one entry was appended in each turn."""
         names = {name_of(part) for part in ast.walk(node)} & {*self.shown.makers}
         made = [self.program.nodes[each] for name in names for each in self.shown.makers.get(name, [])]
         made = [each.value.args[0] for each in made if isinstance(each, ast.Expr) and each.value.func.attr == "append"]
         places = sorted(at for each in made for at in self.shown.places.get(self.program.numbers[id(each)], []))
-        if len(names) != 1 or len(places) != count:
+        if len(names) != 1 or len(places) != len(got):
             return ""
         place = places[entry[0]]
+        value = self.value_of(self.shown, place)
+        if value is None or not candidates.is_close(value.flatten(), got[entry[0]].flatten()):
+            return ""
         return self.words_on_making(sentences.appended, entry[:1], place, self.shown.node(place))
 
     def words_on_operation(self, entry, place, shape):
@@ -735,6 +745,12 @@ def is_plain(statement):
         return not any(isinstance(part, (ast.Constant, ast.BinOp)) for part in ast.walk(statement.iter))
     values = getattr(statement.value, "elts", [statement.value]) if isinstance(statement, ast.Assign) else []
     return bool(values) and all(map(locate.asks_for_size, values))
+
+
+def always_returns(node):
+    """Whether a statement is a `return`, or an `if` that returns either way."""
+    ends = [node.body[-1], *node.orelse[-1:]] if isinstance(node, ast.If) else []
+    return isinstance(node, ast.Return) or len(ends) == 2 and all(map(always_returns, ends))
 
 
 def is_function(node):

@@ -41,13 +41,14 @@ class Known:
         return rows is not None and bool(close(rows, np.sort(row)).any())
 
     def contains_exact(self, value):
-        """Whether right answers make a tensor, or a list of them, in this shape and order; True for all else."""
+        """Whether right answers make a tensor, or a list of them, in this order; True for all else."""
         if isinstance(value, list):
             return all(self.contains_exact(entry) for entry in value)
         if not isinstance(value, torch.Tensor) or value.numel() < 2 or is_start_value(value):
             return True
-        rows = self.tables.get(plain_shape(value.shape))
-        return rows is not None and bool(close(rows, flattened(value)).any())
+        shape, size = plain_shape(value.shape), value.numel()
+        same = [rows for each, rows in self.tables.items() if math.prod(each) == size and are_merged(each, shape)]
+        return any(bool(close(rows, flattened(value)).any()) for rows in same)
 
     def is_entry(self, number):
         """Whether a number is one that right answers have, alone or in a table."""
@@ -124,6 +125,18 @@ def blocks(array):
         for axes in itertools.combinations(range(array.ndim), count):
             parts = np.moveaxis(array, axes, range(count))
             yield plain_shape(parts.shape[count:]), parts.reshape(math.prod(parts.shape[:count]), -1)
+
+
+def are_merged(shape, other):
+    """Whether one shape comes from the other where neighbouring axes become one, as in (2, 3, 4) and (2, 12)."""
+    fine, coarse = sorted([[*shape], [*other]], key=len, reverse=True)
+    for size in coarse:
+        part = 1
+        while part < size and fine:
+            part *= fine.pop(0)
+        if part != size:
+            return False
+    return not fine
 
 
 def plain_shape(shape):

@@ -124,7 +124,7 @@ def look_at_value(line, code, part, seen, proven, by_hand):
     where = f"`{part}` in line {line}" if part else place(line, code)
     given = f" {seen}" if seen else ""
     if not proven:
-        return f"Begin with {where}.{given} {'Is that what you need?' if seen else BEGIN_QUESTION}"
+        return f"Begin with {where}.{given} {'Is that what you need?' if seen else LINE_QUESTION}"
     return f"Look at {where}.{given} {PROVEN} {PROVEN_QUESTION if by_hand else PROVEN_QUESTION_ON_MORE}"
 
 
@@ -227,9 +227,8 @@ MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
 PROVEN = "With the right value there, your result would be right."
 PROVEN_QUESTION = "What should it give?"
 PROVEN_QUESTION_ON_MORE = "What should it hold?"
-LINE_QUESTION = "What does it do here? Is that what you need?"
 BLOCK_QUESTION = "Go through them with this input: which value is the first that you did not expect?"
-BEGIN_QUESTION = "What goes in there, and what should come out?"
+LINE_QUESTION = "What goes in there, and what should come out?"
 OPERATION_QUESTION = "Are these the numbers that you need, and is this what to do with them?"
 ENTRY_QUESTION = "Should it be written then, and with this value?"
 VALUE_QUESTION = "Should it be that?"
