@@ -23,6 +23,7 @@ from course_utils.explaining.program import (
     program_of,
     watched,
 )
+from course_utils.explaining.sentences import QUESTIONS, say
 from course_utils.judging import contract, differences, errors, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.judge import (
@@ -198,18 +199,19 @@ def with_explanation(search, result):
 
 def hints_on(program, fix):
     """The hints on a proven cause: the kind of slip, then the change."""
-    node = program.nodes[fix.number]
+    node, slip = program.nodes[fix.number], sentences.slip(fix.kind)
+    whole = say("definition", line=node.lineno, slip=slip)
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        return (sentences.definition_hint(node.lineno, fix.kind),)
+        return (whole,)
     old, new = program.before_and_after(fix)
-    slip = sentences.slip(node.lineno, old, fix.kind)
+    code = sentences.shortened(old)
+    first = say("slip", line=node.lineno, code=code, slip=slip)
     if fix.new == "pass":
-        return slip, sentences.removal(node.lineno, old)
+        return first, say("removal", line=node.lineno, code=code)
     if isinstance(node, (ast.If, ast.With)) and not new.startswith("if "):
-        return slip, sentences.kept_body(node.lineno, old)
-    if old == new:  # lines were only moved
-        return slip, sentences.definition_hint(node.lineno, fix.kind)
-    return slip, sentences.change(node.lineno, old, new)
+        return first, say("kept_body", line=node.lineno, code=first_line(node))
+    # where old and new are the same, lines were only moved
+    return first, whole if old == new else say("change", line=node.lineno, old=old, new=new)
 
 
 class Search:
@@ -404,12 +406,13 @@ class Search:
         node = self.program.nodes[fix.number]
         statement = self.program.statement_of(node)
         if isinstance(node, ast.FunctionDef):
-            return f"{sentences.cause_in(node.name, node.lineno)} {sentences.question(fix.kind, '')}"
-        if fix.kind in TURNED and isinstance(node, ast.expr) and not self.flow.is_written_out(fix.number):
-            lines = self.with_code(sorted({*self.lines_behind(self.behind_result), statement.lineno}))
-            return f"{sentences.turned(fix.kind, lines)} {sentences.question(fix.kind, '')}"
+            return f"{say('cause_in', code=node.name, line=node.lineno)} {sentences.question(fix.kind, '')}"
+        places = self.flow.places.get(fix.number, []) if fix.kind in TURNED else []
+        if any(self.lines_of_makers(self.flow, each) for each in places):
+            lines = self.with_code({*self.lines_behind(self.behind_result), statement.lineno})
+            return f"{say(fix.kind, place=sentences.block_of(lines))} {sentences.question(fix.kind, '')}"
         piece = self.program.before_and_after(fix)[0]
-        words = [sentences.cause(statement.lineno, first_line(statement)), sentences.question(fix.kind, piece)]
+        words = [say("cause", place=place_of(statement)), sentences.question(fix.kind, piece)]
         if statement.lineno == self.trouble.line:
             words[1:1] = self.values_where_it_stopped()
         return " ".join(words)
@@ -421,7 +424,7 @@ class Search:
         trouble = self.trouble
         kept = self.program.outer_changes()
         if kept or self.is_kept:
-            return sentences.kept(sorted((each.lineno, first_line(each)) for each in kept))
+            return say("kept", where=look_at(kept))
         if trouble.unplaced_parts:
             return look_at(self.program.assignments_to(trouble.unplaced_parts))
         if trouble.line:
@@ -430,17 +433,16 @@ class Search:
             changes = self.program.statements(changes_in_place)
             made = self.program.assignments_to([*filter(None, map(changed_name, changes))])
             made = [each for each in made if not isinstance(each.value, (ast.List, ast.BinOp))]  # these make new ones
-            return f"{look_at([*made, *changes])} {sentences.WRITTEN_QUESTION}"
+            return f"{look_at([*made, *changes])} {QUESTIONS['changed']}"
         drawn = [place for place in range(len(self.flow.steps)) if trouble.random and self.flow.is_random(place)]
         if drawn:
-            statement = self.program.statement_of(self.flow.node(drawn[0]))
-            return sentences.random(statement.lineno, first_line(statement))
+            return say("random", place=place_of(self.program.statement_of(self.flow.node(drawn[0]))))
         if trouble.gradients:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
             return look_at(self.program.state_assignments())
         if early := self.program.statements(self.ends_first_turn):
-            return sentences.early_return(early[0].lineno, first_line(early[0]))
+            return say("early_return", line=early[0].lineno, code=first_line(early[0]))
         if words := self.words_on_lost():
             return words
         number, places = self.block
@@ -455,7 +457,7 @@ class Search:
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
         places = self.shown.stopped(self.trouble.line)
-        question = sentences.QUESTIONS_ON_ERRORS.get(self.trouble.error, sentences.ERROR_QUESTION)
+        question = QUESTIONS.get(self.trouble.error, QUESTIONS["error"])
         return self.with_makers(" ".join([*self.values_where_it_stopped(), question]), places)
 
     def with_makers(self, words, places):
@@ -464,30 +466,37 @@ class Search:
         operations = [getattr(self.shown.node(each), "op", ast.MatMult()) for each in places]
         skipped = [at for at, op in zip(places, operations) if stops or not isinstance(op, ast.MatMult)]
         found = {line for each in places for line in self.lines_of_makers(self.shown, each, each in skipped)}
-        return "\n".join([words, *([sentences.depends_on(self.with_code(sorted(found)))] if found else [])])
+        depends = say("depends_on", place=sentences.block_of(self.with_code(found))) if found else ""
+        return f"{words}\n{depends}".rstrip()
 
     def lines_of_makers(self, flow, place, only_unknown=False):
         """The lines, besides its own, in which the names in an expression got the values that they have in a step."""
-        node = flow.node(place)
-        for name in {name_of(part) or "self" for part in ast.walk(node)} - {"self"}:
-            at = flow.last(flow.makers.get(name, []), place)
-            numbers = flow.makers[name] if at is not None and "." not in name else []
-            nodes = [(self.program.nodes[k], flow.last([k], place)) for k in numbers]
-            nodes = [made for made, ran in nodes if ran is not None or made.lineno < node.lineno]
-            known = only_unknown and at is not None and not self.is_unknown(flow.steps[at][1])
-            for made in [] if known else nodes:
-                statement = self.program.statement_of(made)
-                begins = isinstance(made, (ast.List, ast.Constant)) and len(nodes) > 1
-                sizes = is_plain(statement) and type(flow.steps[place][1]) is not float
-                if not begins and not sizes and statement is not self.program.statement_of(node):
-                    yield from self.lines_with_own(statement)
-        yield from self.lines_with_own(self.program.statement_of(node), ())
+        node, lines = flow.node(place), set(self.lines_of_own(flow.node(place)))
+        for part in [each for each in ast.walk(node) if isinstance(each, ast.Name)]:
+            makers, at = flow.makers.get(part.id, []), flow.last(flow.makers.get(part.id, []), place)
+            value = None if at is None else flow.steps[at][1]
+            lines |= {flow.node(each).lineno for each in flow.written_through(at, place)}
+            if (
+                at is None
+                or only_unknown
+                and not is_uninformative(value)
+                and self.shown_known.contains_unordered(value)
+            ):
+                continue
+            made = [(self.program.nodes[k], flow.last([k], place)) for k in makers]
+            made = [each for each, ran in made if ran is not None or each.lineno < node.lineno]
+            made = [each for each in made if len(made) == 1 or not isinstance(each, (ast.List, ast.Constant))]
+            statements = map(self.program.statement_of, made)
+            sizes = type(flow.steps[place][1]) is not float
+            for statement in [each for each in statements if not sizes or not is_plain(each)]:
+                lines |= {statement.lineno, *self.lines_of_own(statement)}
+        return lines - {self.program.statement_of(node).lineno}
 
-    def lines_with_own(self, statement, own_line=True):
-        """The line of a statement, and those of the functions of the answer's own that it names."""
-        called = {name_of(part) for part in ast.walk(statement)}
-        own = [each for each in self.program.statements(is_function) if each.name in called]
-        return [*([statement.lineno] if own_line else []), *(part.lineno for each in own for part in each.body)]
+    def lines_of_own(self, node):
+        """The lines of the functions of the answer's own that a piece of it names."""
+        called = {name_of(part) for part in ast.walk(node)}
+        own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and each.name in called)
+        return [part.lineno for each in own for part in each.body]
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -497,9 +506,9 @@ class Search:
         values = {ast.unparse(shown.node(each)): shown.steps[each][1] for each in places}
         wanted = (int, torch.Tensor) if self.trouble.error == "IndexError" else torch.Tensor
         values = {name: value for name, value in values.items() if isinstance(value, wanted)}
-        shapes = any(getattr(value, "ndim", 0) > 2 or not sentences.fits(value) for value in values.values())
+        shapes = any(getattr(each, "ndim", 0) > 2 or "shape" in sentences.brief(each) for each in values.values())
         told = [(name, sentences.brief(value, shapes)) for name, value in values.items()]
-        return [sentences.at_that_point(told[:MOST_NAMES])] if told else []
+        return [*filter(None, [sentences.there(told[:MOST_NAMES])])]
 
     def words_on_mendable(self, number):
         """The sentences on an expression that would only have to give other values, and on the lines that make it."""
@@ -507,7 +516,7 @@ class Search:
         several = turns[0].shape == turns[1].shape and len(turns[0]) > 1
         place = self.shown.places[number][self.first_needed(number, turns) if several else 0]
         relation = sentences.relation(turns[0][0], turns[1][0], "it") if len(turns[0]) == 1 else ""
-        return self.with_makers(self.words_on_value(number, place, True, relation), [place])
+        return self.with_makers(self.words_on_value(number, place, True, [relation] if relation else []), [place])
 
     def first_needed(self, number, turns):
         """The first turn without whose right value the result would still be wrong. turns: (own values, right ones)."""
@@ -519,18 +528,20 @@ class Search:
         pairs = zip(differing, replies)
         return next((k for k, reply in pairs if not right_in(exercise, call, reply, False)), 0)
 
-    def words_on_value(self, number, place, proven, seen_of_it=""):
+    def words_on_value(self, number, place, proven, seen_of_it=()):
         """The sentences on the value of an expression in a step of the call that is shown."""
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
         seen = self.value_in_words(self.shown.steps[place][1])
         whole = node in (statement, getattr(statement, "value", None))
-        part = "" if whole else sentences.shortened(ast.unparse(node))
+        where = place_of(statement) if whole else f"`{sentences.shortened(ast.unparse(node))}` in line {node.lineno}"
         given = self.shown_arguments()  # nobody computes by hand what a model gives, or what is not shown
         by_hand = seen and differences.shows_numbers(given) and not any(isinstance(each, dict) for each in given)
-        seen = f"{self.when(place)}, it gives {seen}. " if seen else ""
-        seen = f"{seen}{seen_of_it}".strip()
-        return sentences.look_at_value(statement.lineno, first_line(statement), part, seen, proven, by_hand)
+        given = [say("seen", when=self.when(place), value=seen)] if seen else []
+        if not proven:
+            return " ".join([say("begin", place=where), *given, QUESTIONS["begin" if seen else "line"]])
+        question = QUESTIONS["value" if by_hand else "values"]
+        return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), question])
 
     def when(self, place):
         """In which turn of its loops a step came about, in words."""
@@ -551,11 +562,12 @@ class Search:
                 lost_in(value) or "log" in getattr(getattr(node, "func", None), "attr", "") and lost_in(-value.double())
             )
             if lost and ((value == torch.inf).all() or not self.shown_known.contains_unordered(value)):
-                inside = [self.shown.steps[each] for each in self.shown.operands(place)]
-                inside = [each for each in inside if not is_literal(self.program.nodes[each[0]])]
-                named = [(ast.unparse(self.program.nodes[k]), sentences.brief(each)) for k, each, _ in inside]
-                named = [each for each in dict.fromkeys(named) if each[1].startswith("is")][:MOST_NAMES]
-                words = sentences.lost(node.lineno, ast.unparse(node), self.when(place), lost, named)
+                code, there = (
+                    sentences.shortened(ast.unparse(node)),
+                    sentences.there(self.named(self.shown.operands(place))),
+                )
+                turn = sentences.turn(self.when(place))
+                words = say("lost", what=lost, turn=turn, code=code, line=node.lineno, there=there)
                 return self.with_makers(words, [place])
         return ""
 
@@ -571,12 +583,13 @@ class Search:
         # right answers may make a value for another use: the lines before the first that they do not are in doubt, too
         first = [each for each in places if self.flow.node(each).lineno == min(found, default=0)]
         found += [line for each in first for line in self.lines_of_makers(self.flow, each)]
-        lines = self.with_code(sorted({*found, *([end[0]] if nested else [])}))
-        question = sentences.BLOCK_QUESTION if len(lines) > 1 else sentences.LINE_QUESTION
+        lines = self.with_code({*found, *([end[0]] if nested else [])}) or [end]
+        question = QUESTIONS["lines" if len(lines) > 1 else "line"]
         got = self.value_of(self.shown, self.shown.result(self.trouble.part))
         relation = sentences.relation(got, self.wanted_in(*self.shown_case), "your result")
-        begin = self.words_on_entry() or self.words_on_start(places) or relation and sentences.RELATION_QUESTION
-        block = sentences.block(lines or [end]) if len(lines) > 2 or not begin else ""
+        begin = self.words_on_entry() or self.words_on_start(places) or relation and QUESTIONS["relation"]
+        block = say("cause" if len(lines) > 2 else "look_at", place=sentences.block_of(lines))
+        block = block if len(lines) > 2 or not begin else ""
         return " ".join(filter(None, [relation, block, begin or question]))
 
     def words_on_entry(self):
@@ -602,9 +615,9 @@ class Search:
             at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry].nan_to_num() != new[entry].nan_to_num()
         ]
         if not changes:
-            return sentences.not_written(list(entry), self.shown.node(tables[0][0]).lineno) if tables else ""
+            return say("not_written", entry=[*entry], line=self.shown.node(tables[0][0]).lineno) if tables else ""
         node = self.shown.node(changes[-1])
-        return self.words_on_making(sentences.written, entry, changes[-1], getattr(node, "value", node))
+        return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
 
     def words_on_appended(self, entry, node, got):
         """The same for what became of a list, to which one entry was appended in each turn."""
@@ -618,7 +631,7 @@ class Search:
         value = self.value_of(self.shown, place)
         if value is None or not candidates.is_close(value.flatten(), got[entry[0]].flatten()):
             return ""
-        return self.words_on_making(sentences.appended, entry[:1], place, self.shown.node(place))
+        return self.words_on_making("appended", entry[:1], place, self.shown.node(place))
 
     def words_on_operation(self, entry, place, shape):
         """The sentences on the numbers from which an operation made an entry, where right answers make these, too."""
@@ -630,19 +643,26 @@ class Search:
         if any(value is None for _, value in inside):
             return ""
         named = [(ast.unparse(part), sentences.brief(value.expand(shape)[entry])) for part, value in inside]
-        return sentences.operation(node.lineno, first_line(self.program.statement_of(node)), [*entry], named)
+        place = place_of(self.program.statement_of(node))
+        return say("operation", place=place, entry=[*entry], values=sentences.named_values(named))
 
-    def words_on_making(self, sentence, entry, place, node):
+    def words_on_making(self, kind, entry, place, node):
         """The sentences on the step that made an entry, and on the values that it worked with."""
         parts = [node] if name_of(node) else [*locate.child_expressions(node)]
         parts = [
             p for each in parts for p in (locate.child_expressions(each) if isinstance(each, ast.BinOp) else [each])
         ]
-        at = [(part, self.shown.last([self.program.numbers[id(part)]], place + 1)) for part in parts]
-        named = [(ast.unparse(part), sentences.brief(self.shown.steps[k][1])) for part, k in at if k is not None]
-        counted = self.shown.counters_at(place)
-        named = [each for each in dict.fromkeys(named) if each[1].startswith("is") and each[0] not in counted]
-        return sentence([*entry], self.shown.node(place).lineno, self.when(place), named[:MOST_NAMES])
+        values = self.named(filter(None, self.shown.before(parts, place + 1)), self.shown.counters_at(place))
+        turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
+        words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
+        question = "entry_of_several" if len(values) > 1 else "entry_of_one" if values else "entry"
+        return f"{words} {QUESTIONS[question]}"
+
+    def named(self, places, but=()):
+        """(code, words) for the values of a few steps that a sentence has room for."""
+        found = [(self.shown.node(each), sentences.brief(self.shown.steps[each][1])) for each in places]
+        named = [(ast.unparse(node), words) for node, words in found if words[:2] == "is" and not is_literal(node)]
+        return [each for each in dict.fromkeys(named) if each[0] not in but][:MOST_NAMES]
 
     def words_on_start(self, places):
         """The sentences on the first value, among these steps, that right answers do not make."""
@@ -658,10 +678,6 @@ class Search:
             at = next(found, None)
             return self.with_makers(self.words_on_value(number, at, False), [at]) if at is not None else ""
         return ""
-
-    def is_unknown(self, value):
-        """Whether right answers do not make a value, or it says nothing."""
-        return is_uninformative(value) or not self.shown_known.contains_unordered(value)
 
     def is_strange(self, flow, place, known):
         """Whether the value of a step is infinite, or one that right answers do not make."""
@@ -693,9 +709,9 @@ class Search:
         return torch.as_tensor(value) if isinstance(value, (torch.Tensor, float, int)) else None
 
     def with_code(self, lines):
-        """(line, code) of the statements in these lines."""
+        """(line, code) of the statements in these lines, in order."""
         statements = {node.lineno: node for node in reversed(self.program.statements(lambda node: True))}
-        return [(line, first_line(statements[line])) for line in lines if line in statements]
+        return [(line, first_line(statements[line])) for line in sorted(lines) if line in statements]
 
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""
@@ -753,11 +769,6 @@ def always_returns(node):
     return isinstance(node, ast.Return) or len(ends) == 2 and all(map(always_returns, ends))
 
 
-def is_function(node):
-    """Whether a statement defines a function."""
-    return isinstance(node, ast.FunctionDef)
-
-
 def is_literal(node):
     """Whether an expression holds nothing but numbers, such as 1 / 2."""
     return all(
@@ -768,7 +779,12 @@ def is_literal(node):
 def look_at(statements):
     """The sentence on a few statements to look at; "" for none."""
     lines = sorted({each.lineno: first_line(each) for each in statements}.items())[: MOST_LINES + 1]
-    return sentences.look_at(lines) if lines else ""
+    return say("look_at", place=sentences.places(lines)) if lines else ""
+
+
+def place_of(statement):
+    """A statement as a sentence names it."""
+    return sentences.places([(statement.lineno, first_line(statement))])
 
 
 def first_line(statement):

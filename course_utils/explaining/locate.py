@@ -156,11 +156,6 @@ class Flow:
             place = made[0]
         return place
 
-    def is_written_out(self, number):
-        """Whether an expression is made from arguments alone, not from names that other lines make."""
-        names = (name_of(part) for part in ast.walk(self.program.nodes[number]))
-        return not any(self.places.get(each) for name in names if name for each in self.makers.get(name, []))
-
     def is_renamed(self, node):
         """Whether an expression is a name that gets another one, as `b` in `a = b`."""
         parent = self.program.parents.get(id(node))
