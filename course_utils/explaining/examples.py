@@ -73,9 +73,8 @@ def keeps_parts(call, sizes):
     tokens = [int(each.max()) for each in tensors_in(vars(call)) if each.dtype == torch.int64 and each.numel()]
     left = max((sizes.get(each, each) for each in sizes_in(call)), default=0)
     for old, new in sizes.items():
-        if any(
-            new <= each < old and (each >= left or old + 1 not in sizes and old - 1 not in sizes) for each in tokens
-        ):
+        alone = not {old - 1, old + 1} & {*sizes}
+        if any(new <= each < old and (each >= left or alone) for each in tokens):
             return False  # it may count places that are no longer there
         for count in counts:
             if count > 1 and old % count == 0:

@@ -13,30 +13,13 @@ from dataclasses import dataclass, replace
 import torch
 
 from course_utils.explaining import candidates, examples, locate, sentences
+from course_utils.explaining import program as programs
 from course_utils.explaining.known_values import is_uninformative
-from course_utils.explaining.program import (
-    Fix,
-    changed_name,
-    changes_in_place,
-    cuts_gradients,
-    name_of,
-    program_of,
-    watched,
-)
+from course_utils.explaining.program import Fix, changed_name, changes_in_place, cuts_gradients, name_of
 from course_utils.explaining.sentences import QUESTIONS, say
-from course_utils.judging import contract, differences, errors, untrusted_replies
+from course_utils.judging import contract, differences, errors, judge, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
-from course_utils.judging.judge import (
-    broken_contract,
-    changed_arguments,
-    describe_wrong_case,
-    judge,
-    maps_to_draw,
-    mask_words,
-    same_shape,
-    told_case,
-    wrong_cases,
-)
+from course_utils.judging.judge import wrong_cases
 from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its contract again as long
@@ -44,7 +27,6 @@ MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_LINES = 2  # lines named besides the first
 TURNED = ("inverted", "wrong sign")  # kinds of what can be turned round in any of the lines on the way
-MOST_OTHERS = 2  # other calls that go wrong, in which a line that is told must have run, too
 MOST_NAMES = 3  # names whose values are told
 MOST_SECONDS = 3  # of computing, after which no new search is begun; the counts above end nearly all of them before
 
@@ -61,7 +43,7 @@ class LocalRunner:
 
     def watch(self, call, text=None):
         """The steps of one call, as `watched` gives them. text: of the cell, where it is not the answer's own."""
-        return watched(self.program.with_text(text) if text else self.program, call)
+        return programs.watched(self.program.with_text(text) if text else self.program, call)
 
     def try_fixes(self, changes, calls):
         """For each Fix, what the answer with it replies to the calls."""
@@ -72,7 +54,7 @@ def explain_locally(exercise, answer, data, result):
     """`explain_result`, for an answer in this process."""
     if result.status != NOT_YET:
         return result
-    program = program_of(answer, exercise.name)
+    program = programs.program_of(answer, exercise.name)
     return explain_result(exercise, program, LocalRunner(answer, program), data, result)
 
 
@@ -91,11 +73,10 @@ def explain_result(exercise, program, runner, data, result):
             return result
         with contextlib.suppress(Exception):  # what a stranger's code can do has no end
             if small := smallest_failing(exercise, runner, number, trouble, data):
-                message = errors.presentable(describe_wrong_case(*small))
-                result = replace(result, message=message, maps=maps_to_draw(*small))
+                message = errors.presentable(judge.describe_wrong_case(*small))
+                result = replace(result, message=message, maps=judge.maps_to_draw(*small))
         if program:
-            wrong = [k for k in range(len(data)) if k != number and wrong_cases(exercise, [k], [data[k]], False)]
-            return with_explanation(Search(exercise, program, runner, number, trouble, small, wrong), result)
+            return with_explanation(Search(exercise, program, runner, number, trouble, small), result)
     return result
 
 
@@ -124,9 +105,9 @@ def kind_of_problem(exercise, case):
     """What two examples of the same problem have in common."""
     if case.reply.error:
         return case.reply.error.type, case.reply.error.line
-    comparable = same_shape(case)
+    comparable = judge.same_shape(case)
     entries = bool(case.value) if isinstance(case.value, list) else None
-    return comparable, bool(comparable and (case.got != case.got).any()), mask_words(exercise, case), entries
+    return comparable, bool(comparable and (case.got != case.got).any()), judge.mask_words(exercise, case), entries
 
 
 # --- what is wrong in which call --------------------------------------------------------------------------------------
@@ -155,14 +136,14 @@ class Trouble:
 
 def first_trouble(exercise, data):
     """(number of the call that the message is about, its Trouble); (None, None) where it is not wrong by itself."""
-    told = told_case(wrong_cases(exercise, range(len(data)), data))
+    told = judge.told_case(wrong_cases(exercise, range(len(data)), data))
     number = next(number for number, call in enumerate(exercise.calls) if call is told.call)
     for case in wrong_cases(exercise, [number], [data[number]])[:1]:
         line, error = (case.reply.error.line, case.reply.error.type) if case.reply.error else (0, "")
         right_values = not line and case.value is not None
-        breaks_contract = right_values and case.problem in (changed_arguments(case), broken_contract(case))
+        breaks_contract = right_values and case.problem in (judge.changed_arguments(case), judge.broken_contract(case))
         gradients = breaks_contract and bool(contract.check_gradients(case.call, case.reply, case.reference))
-        changed = breaks_contract and case.problem == changed_arguments(case)
+        changed = breaks_contract and case.problem == judge.changed_arguments(case)
         unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced_weights)
         random = not line and contract.draws_at_random(case.reply) and not contract.draws_at_random(case.reference)
         inputs = getattr(case.call, "inputs", [])
@@ -217,10 +198,10 @@ def hints_on(program, fix):
 class Search:
     """The search for the place and the cause of what is wrong in one call of an answer."""
 
-    def __init__(self, exercise, program, runner, number, trouble, small, wrong):
+    def __init__(self, exercise, program, runner, number, trouble, small):
         self.exercise, self.program, self.runner, self.trouble = exercise, program, runner, trouble
         self.end = time.process_time() + MOST_SECONDS
-        self.known, self.small, self.wrong = exercise.known_values(number), small, wrong
+        self.known, self.small = exercise.known_values(number), small
         self.asking, self.number, self.call = exercise, number, exercise.calls[number]
         if trouble.first_input:  # the steps of several would be mixed up
             self.call = replace(self.call, inputs=self.call.inputs[:1])
@@ -269,8 +250,6 @@ class Search:
         if found and self.small:
             found = self.mendable(self.shown, self.shown_known, *self.shown_case, [*found])
         found = {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
-        others = [self.flow_of(self.exercise.calls[k]) for k in self.wrong[:MOST_OTHERS]] if found else []
-        found = {k: turns for k, turns in found.items() if all(k in flow.places for flow in others)}
         loops = [self.program.parents[id(self.program.nodes[k])] for k in found]
         apart = {k: found[k] for k, loop in zip(found, loops) if not isinstance(loop, ast.For) or not is_plain(loop)}
         return apart or found
@@ -279,12 +258,8 @@ class Search:
         """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call is right."""
         judged = candidates.judged_values(self.program, flow, known, numbers)
         ends = self.value_of(flow, flow.result(self.trouble.part)), self.wanted_in(exercise, call)
-        tried = [
-            (number, own, each)
-            for number, own, right, is_known in judged
-            for each in right
-            if not is_known and not skips_rest(own, each, *ends)
-        ]
+        tried = [(number, own, each) for number, own, right, is_known in judged if not is_known for each in right]
+        tried = [(number, own, each) for number, own, each in tried if not skips_rest(own, each, *ends)]
         fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried[:MOST_VALUES])
         asked = [replace(exercise.calls[call], check_contract=False)]
         replies = self.runner.try_fixes([*fixes], asked) if time.process_time() < self.end else []
@@ -303,14 +278,6 @@ class Search:
         if not found:
             return None, self.behind_result
         best = min(found, key=lambda each: (len(self.lines_behind(found[each], each)), self.flow.places[each][-1]))
-        own, wanted = self.all_mendable[best]
-        # what leaves right values as they are, but changes the answer's own, may be the mistake as well
-        same = [
-            each
-            for each, turns in self.all_mendable.items()
-            if each in found and candidates.is_close(turns[1], wanted) and not candidates.is_close(turns[0], own)
-        ]
-        best = max([best, *same], key=lambda number: self.flow.places[number][-1])
         return best, found[best]
 
     @functools.cached_property
@@ -357,7 +324,7 @@ class Search:
         """Whether the answer with a fix is right in all calls."""
         if fix.kind == "dropout in evaluation" and not self.trouble.random:
             return False
-        return judge(self.exercise, self.runner.try_fixes([fix], self.exercise.calls)[0]).status == RIGHT
+        return judge.judge(self.exercise, self.runner.try_fixes([fix], self.exercise.calls)[0]).status == RIGHT
 
     def preference(self, fix):
         """What is tried first: a fix of one place, and one that adds little; a long one may only make up for a mistake.
@@ -377,9 +344,8 @@ class Search:
         calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))
         calls += self.small[0].calls if self.small else []
         found = self.runner.try_fixes([fix], calls)[0] if calls else []
-        return all(
-            not wrong_cases(self.exercise.asking(call), [0], [reply], False) for call, reply in zip(calls, found)
-        )
+        pairs = zip(calls, found)
+        return not any(wrong_cases(self.exercise.asking(call), [0], [reply], False) for call, reply in pairs)
 
     def is_outside(self, fix):
         """Whether a fix changes no line in which the mistake is proven to be."""
@@ -396,9 +362,7 @@ class Search:
         flow = self.flow_of(self.call, self.program.text_with(fix))
         end = flow.result()
         path = [] if end is None else flow.behind([end])
-        told = [
-            place for place in path if not is_uninformative(flow.steps[place][1]) and not is_literal(flow.node(place))
-        ]
+        told = [each for each in path if not is_uninformative(flow.steps[each][1]) and not is_literal(flow.node(each))]
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
 
     def cause_words(self, fix):
@@ -472,16 +436,12 @@ class Search:
     def lines_of_makers(self, flow, place, only_unknown=False):
         """The lines, besides its own, in which the names in an expression got the values that they have in a step."""
         node, lines = flow.node(place), set(self.lines_of_own(flow.node(place)))
-        for part in [each for each in ast.walk(node) if isinstance(each, ast.Name)]:
+        for part in [each for each in ast.walk(node) if isinstance(each, ast.Name) and each.id != "self"]:
             makers, at = flow.makers.get(part.id, []), flow.last(flow.makers.get(part.id, []), place)
             value = None if at is None else flow.steps[at][1]
             lines |= {flow.node(each).lineno for each in flow.written_through(at, place)}
-            if (
-                at is None
-                or only_unknown
-                and not is_uninformative(value)
-                and self.shown_known.contains_unordered(value)
-            ):
+            is_known = not is_uninformative(value) and self.shown_known.contains_unordered(value)
+            if at is None or only_unknown and is_known:
                 continue
             made = [(self.program.nodes[k], flow.last([k], place)) for k in makers]
             made = [each for each, ran in made if ran is not None or each.lineno < node.lineno]
@@ -550,25 +510,19 @@ class Search:
 
     def words_on_lost(self):
         """The sentences on the first step that gave nan, or infinity, where the result should have numbers; or ""."""
-        end, wanted = self.shown.result(self.trouble.part), self.wanted_in(*self.shown_case)
-        got = self.value_of(self.shown, end)
-        if got is None or wanted is None or not lost_in(got) or lost_in(torch.as_tensor(wanted)):
+        end, got, wanted = self.ends
+        if got is None or wanted is None or not lost_in(got) or lost_in(wanted):
             return ""
         for place in sorted(self.shown.behind([end])):
             node, value = self.shown.node(place), self.value_of(self.shown, place)
             if isinstance(node, ast.stmt) or name_of(node) or value is None or "inf" in ast.unparse(node):
                 continue
-            lost = (
-                lost_in(value) or "log" in getattr(getattr(node, "func", None), "attr", "") and lost_in(-value.double())
-            )
+            logarithm = "log" in getattr(getattr(node, "func", None), "attr", "")
+            lost = lost_in(value) or logarithm and lost_in(-value.double())
             if lost and ((value == torch.inf).all() or not self.shown_known.contains_unordered(value)):
-                code, there = (
-                    sentences.shortened(ast.unparse(node)),
-                    sentences.there(self.named(self.shown.operands(place))),
-                )
-                turn = sentences.turn(self.when(place))
-                words = say("lost", what=lost, turn=turn, code=code, line=node.lineno, there=there)
-                return self.with_makers(words, [place])
+                parts = {"code": sentences.shortened(ast.unparse(node)), "turn": sentences.turn(self.when(place))}
+                there = sentences.there(self.named(self.shown.operands(place)))
+                return self.with_makers(say("lost", what=lost, line=node.lineno, there=there, **parts), [place])
         return ""
 
     def words_on_block(self, places):
@@ -584,36 +538,31 @@ class Search:
         first = [each for each in places if self.flow.node(each).lineno == min(found, default=0)]
         found += [line for each in first for line in self.lines_of_makers(self.flow, each)]
         lines = self.with_code({*found, *([end[0]] if nested else [])}) or [end]
-        question = QUESTIONS["lines" if len(lines) > 1 else "line"]
-        got = self.value_of(self.shown, self.shown.result(self.trouble.part))
-        relation = sentences.relation(got, self.wanted_in(*self.shown_case), "your result")
+        relation = sentences.relation(*self.ends[1:], "your result")
         begin = self.words_on_entry() or self.words_on_start(places) or relation and QUESTIONS["relation"]
         block = say("cause" if len(lines) > 2 else "look_at", place=sentences.block_of(lines))
-        block = block if len(lines) > 2 or not begin else ""
-        return " ".join(filter(None, [relation, block, begin or question]))
+        found = [relation, block if len(lines) > 2 or not begin else ""]
+        return " ".join(filter(None, [*found, begin or QUESTIONS["lines" if len(lines) > 1 else "line"]]))
 
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
-        end, wanted = self.shown.result(self.trouble.part), self.wanted_in(*self.shown_case)
-        got = self.value_of(self.shown, end)
-        if got is None or not isinstance(wanted, torch.Tensor) or got.shape[1:] != wanted.shape[1:] or not got.ndim:
+        end, got, wanted = self.ends
+        if got is None or wanted is None or got.shape[1:] != wanted.shape[1:] or not got.ndim:
             return ""
         if len(got) > len(wanted):  # what is too much is wrong
             wanted = torch.cat([wanted.double(), torch.full((len(got) - len(wanted), *got.shape[1:]), torch.inf)])
         if got.shape != wanted.shape:
             return ""
         wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
-        if not wrong or not wrong[0]:
+        if not wrong:
             return ""
         entry, node = tuple(wrong[0]), self.shown.node(end)
         if not isinstance(node, ast.stmt) or not (name := changed_name(node)):
             return self.words_on_appended(entry, node, got) or self.words_on_operation(entry, end, got.shape)
         makings = sorted(at for number in self.shown.makers[name] for at in self.shown.places.get(number, []))
-        tables = [(at, self.shown.steps[at][1]) for at in makings if at <= end]
-        tables = [(at, table) for at, table in tables if isinstance(table, torch.Tensor) and table.shape == got.shape]
-        changes = [
-            at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry].nan_to_num() != new[entry].nan_to_num()
-        ]
+        tables = [(at, self.value_of(self.shown, at)) for at in makings if at <= end]
+        tables = [(at, each.nan_to_num()) for at, each in tables if each is not None and each.shape == got.shape]
+        changes = [at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry] != new[entry]]
         if not changes:
             return say("not_written", entry=[*entry], line=self.shown.node(tables[0][0]).lineno) if tables else ""
         node = self.shown.node(changes[-1])
@@ -622,36 +571,32 @@ class Search:
     def words_on_appended(self, entry, node, got):
         """The same for what became of a list, to which one entry was appended in each turn."""
         names = {name_of(part) for part in ast.walk(node)} & {*self.shown.makers}
-        made = [self.program.nodes[each] for name in names for each in self.shown.makers.get(name, [])]
+        made = [self.program.nodes[each] for name in names for each in self.shown.makers[name]]
         made = [each.value.args[0] for each in made if isinstance(each, ast.Expr) and each.value.func.attr == "append"]
         places = sorted(at for each in made for at in self.shown.places.get(self.program.numbers[id(each)], []))
         if len(names) != 1 or len(places) != len(got):
             return ""
-        place = places[entry[0]]
+        place, row = places[entry[0]], got[entry[0]].flatten()
         value = self.value_of(self.shown, place)
-        if value is None or not candidates.is_close(value.flatten(), got[entry[0]].flatten()):
+        if value is None or not candidates.is_close(value.flatten(), row):
             return ""
         return self.words_on_making("appended", entry[:1], place, self.shown.node(place))
 
     def words_on_operation(self, entry, place, shape):
         """The sentences on the numbers from which an operation made an entry, where right answers make these, too."""
-        inside = [(self.shown.node(each), self.value_of(self.shown, each)) for each in self.shown.operands(place)]
-        strange = [each for each in self.shown.operands(place) if self.is_strange(self.shown, each, self.shown_known)]
-        node = self.shown.node(place)
-        if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.MatMult) or strange or len(inside) != 2:
+        node, inside = self.shown.node(place), self.shown.operands(place)
+        plain = isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult) and len(inside) == 2
+        if not plain or any(self.is_strange(self.shown, each, self.shown_known) for each in inside):
             return ""
-        if any(value is None for _, value in inside):
-            return ""
-        named = [(ast.unparse(part), sentences.brief(value.expand(shape)[entry])) for part, value in inside]
-        place = place_of(self.program.statement_of(node))
-        return say("operation", place=place, entry=[*entry], values=sentences.named_values(named))
+        numbers = [sentences.brief(self.value_of(self.shown, each).expand(shape)[entry]) for each in inside]
+        values = sentences.named_values([(ast.unparse(self.shown.node(k)), each) for k, each in zip(inside, numbers)])
+        return say("operation", place=place_of(self.program.statement_of(node)), entry=[*entry], values=values)
 
     def words_on_making(self, kind, entry, place, node):
         """The sentences on the step that made an entry, and on the values that it worked with."""
         parts = [node] if name_of(node) else [*locate.child_expressions(node)]
-        parts = [
-            p for each in parts for p in (locate.child_expressions(each) if isinstance(each, ast.BinOp) else [each])
-        ]
+        inner = {part: [*locate.child_expressions(part)] if isinstance(part, ast.BinOp) else [part] for part in parts}
+        parts = [each for found in inner.values() for each in found]
         values = self.named(filter(None, self.shown.before(parts, place + 1)), self.shown.counters_at(place))
         turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
         words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
@@ -670,12 +615,8 @@ class Search:
             node, number = self.flow.node(place), self.flow.steps[place][0]
             if isinstance(node, ast.stmt) or name_of(node) or not self.is_strange(self.flow, place, self.known):
                 continue
-            found = (
-                each
-                for each in self.shown.places.get(number, [])
-                if self.is_strange(self.shown, each, self.shown_known)
-            )
-            at = next(found, None)
+            turns = self.shown.places.get(number, [])
+            at = next((each for each in turns if self.is_strange(self.shown, each, self.shown_known)), None)
             return self.with_makers(self.words_on_value(number, at, False), [at]) if at is not None else ""
         return ""
 
@@ -696,11 +637,17 @@ class Search:
         return (self.small[0], 0) if self.small else (self.asking, self.number)
 
     def wanted_in(self, exercise, call):
-        """What the result should be in a call of an exercise: a tensor or a number; None for others."""
+        """What the result should be in a call of an exercise, as a tensor; None where it is none, and no number."""
         values = exercise.reference[call].values
         several = self.trouble.part is not None and values and isinstance(values[0], list)
         found = values[0][self.trouble.part] if several else values[0] if values else None
-        return found if isinstance(found, (torch.Tensor, float)) else None
+        return torch.as_tensor(found) if isinstance(found, (torch.Tensor, float)) else None
+
+    @functools.cached_property
+    def ends(self):
+        """(the step that made the result, its value, what it should be) for the input that is shown."""
+        end = self.shown.result(self.trouble.part)
+        return end, self.value_of(self.shown, end), self.wanted_in(*self.shown_case)
 
     @staticmethod
     def value_of(flow, place):
@@ -739,13 +686,12 @@ def skips_rest(own, right, got, wanted):
     """Whether a right value is what the whole answer should give, and its own is not what the answer gives."""
     if got is None or wanted is None:
         return False
-    same = [candidates.is_close(x.flatten(), torch.as_tensor(y).flatten()) for x, y in ((right, wanted), (own, got))]
+    same = [candidates.is_close(x.flatten(), y.flatten()) for x, y in ((right, wanted), (own, got))]
     return same == [True, False]
 
 
 def lost_in(value):
     """ "nan" or "inf" if these are among numbers; "" otherwise."""
-    value = value.double()
     return "nan" if value.isnan().any() else "inf" if (value == torch.inf).any() else ""
 
 
@@ -771,9 +717,8 @@ def always_returns(node):
 
 def is_literal(node):
     """Whether an expression holds nothing but numbers, such as 1 / 2."""
-    return all(
-        isinstance(part, (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp)) for part in ast.walk(node)
-    )
+    kinds = (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp)
+    return all(isinstance(part, kinds) for part in ast.walk(node))
 
 
 def look_at(statements):

@@ -46,8 +46,8 @@ class Known:
             return all(self.contains_exact(entry) for entry in value)
         if not isinstance(value, torch.Tensor) or value.numel() < 2 or is_start_value(value):
             return True
-        shape, size = plain_shape(value.shape), value.numel()
-        same = [rows for each, rows in self.tables.items() if math.prod(each) == size and are_merged(each, shape)]
+        shape, flat = plain_shape(value.shape), (value.numel(),)  # of what is flat, only the order counts
+        same = [rows for each, rows in self.tables.items() if each == shape or shape == flat == (math.prod(each),)]
         return any(bool(close(rows, flattened(value)).any()) for rows in same)
 
     def is_entry(self, number):
@@ -81,9 +81,8 @@ def is_distinctive(value):
 def is_uninformative(value):
     """Whether a value is evidence neither of a right step nor of a wrong one, although it may be wrong."""
     if isinstance(value, torch.Tensor) and value.numel() > 1:
-        return (
-            not is_distinctive(value) or is_start_value(value) or value.dtype == torch.bool and len(value.unique()) == 1
-        )
+        same = value.dtype == torch.bool and len(value.unique()) == 1
+        return same or not is_distinctive(value) or is_start_value(value)
     if isinstance(value, torch.Tensor) and value.numel():
         value = value.item()
     return not is_distinctive(value) or isinstance(value, float) and value in START_VALUES
@@ -125,18 +124,6 @@ def blocks(array):
         for axes in itertools.combinations(range(array.ndim), count):
             parts = np.moveaxis(array, axes, range(count))
             yield plain_shape(parts.shape[count:]), parts.reshape(math.prod(parts.shape[:count]), -1)
-
-
-def are_merged(shape, other):
-    """Whether one shape comes from the other where neighbouring axes become one, as in (2, 3, 4) and (2, 12)."""
-    fine, coarse = sorted([[*shape], [*other]], key=len, reverse=True)
-    for size in coarse:
-        part = 1
-        while part < size and fine:
-            part *= fine.pop(0)
-        if part != size:
-            return False
-    return not fine
 
 
 def plain_shape(shape):
