@@ -278,6 +278,11 @@ class Search:
         if not found:
             return None, self.behind_result
         best = min(found, key=lambda each: (len(self.lines_behind(found[each], each)), self.flow.places[each][-1]))
+        own, wanted = self.all_mendable[best]
+        # what leaves right values as they are, but changes the answer's own, may be the mistake as well
+        same = [k for k in found if candidates.is_close(self.all_mendable[k][1], wanted)]
+        same = [k for k in same if not candidates.is_close(self.all_mendable[k][0], own)]
+        best = max([best, *same], key=lambda number: self.flow.places[number][-1])
         return best, found[best]
 
     @functools.cached_property
@@ -373,7 +378,7 @@ class Search:
             return f"{say('cause_in', code=node.name, line=node.lineno)} {sentences.question(fix.kind, '')}"
         places = self.flow.places.get(fix.number, []) if fix.kind in TURNED else []
         if any(self.lines_of_makers(self.flow, each) for each in places):
-            lines = self.with_code({*self.lines_behind(self.behind_result), statement.lineno})
+            lines = self.with_code({*self.lines_behind(self.flow.behind([self.result])), statement.lineno})
             return f"{say(fix.kind, place=sentences.block_of(lines))} {sentences.question(fix.kind, '')}"
         piece = self.program.before_and_after(fix)[0]
         words = [say("cause", place=place_of(statement)), sentences.question(fix.kind, piece)]
