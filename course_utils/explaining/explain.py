@@ -207,6 +207,8 @@ class Search:
             self.call = replace(self.call, inputs=self.call.inputs[:1])
             self.asking, self.number = exercise.asking(self.call), 0
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
+        layer = not isinstance(self.call, FunctionCall)
+        self.is_slow = layer or any(isinstance(each, dict) for each in self.call.arguments)
         self.is_kept = False  # whether it is something from earlier calls that makes this one wrong
         self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
         if trouble.line and self.is_right(*runner.try_fixes([self.no_change], [self.asked])):  # it stops later
@@ -260,7 +262,8 @@ class Search:
         ends = self.value_of(flow, flow.result(self.trouble.part)), self.wanted_in(exercise, call)
         tried = [(number, own, each) for number, own, right, is_known in judged if not is_known for each in right]
         tried = [(number, own, each) for number, own, each in tried if not skips_rest(own, each, *ends)]
-        fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried[:MOST_VALUES])
+        tried = tried[: MOST_VALUES // 2 if self.is_slow else MOST_VALUES]
+        fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried)
         asked = [replace(exercise.calls[call], check_contract=False)]
         replies = self.runner.try_fixes([*fixes], asked) if time.process_time() < self.end else []
         found = {}
@@ -306,8 +309,7 @@ class Search:
 
     def proven_cause(self):
         """The Fix that is proven to be the cause; None where there is none."""
-        layer = not isinstance(self.call, FunctionCall) or any(isinstance(each, dict) for each in self.call.arguments)
-        most = MOST_TRIED_LAYERS if layer else MOST_TRIED
+        most = MOST_TRIED_LAYERS if self.is_slow else MOST_TRIED
         most //= 2 if self.asked.check_contract and most == MOST_TRIED_LAYERS else 1
         line, places = self.trouble.line, self.behind_result
         near = [k for k, node in enumerate(self.program.nodes) if isinstance(node, ast.expr) and node.lineno == line]
@@ -544,10 +546,11 @@ class Search:
         found += [line for each in first for line in self.lines_of_makers(self.flow, each)]
         lines = self.with_code({*found, *([end[0]] if nested else [])}) or [end]
         relation = sentences.relation(*self.ends[1:], "your result")
-        begin = self.words_on_entry() or self.words_on_start(places) or relation and QUESTIONS["relation"]
+        begin = self.words_on_entry() or self.words_on_start(places)
+        question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
         block = say("cause" if len(lines) > 2 else "look_at", place=sentences.block_of(lines))
         found = [relation, block if len(lines) > 2 or not begin else ""]
-        return " ".join(filter(None, [*found, begin or QUESTIONS["lines" if len(lines) > 1 else "line"]]))
+        return " ".join(filter(None, [*found, begin or question]))
 
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""

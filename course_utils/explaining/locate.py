@@ -1,6 +1,7 @@
 """Where the values of an answer came from: of each step, the steps that its value, or its being run, depends on."""
 
 import ast
+import functools
 import itertools
 
 import torch
@@ -197,6 +198,7 @@ def asks_for_size(node):
     return getattr(asked, "attr", getattr(asked, "id", "") if isinstance(node, ast.Call) else "") in SIZE_FUNCTIONS
 
 
+@functools.lru_cache(maxsize=64)  # asked again for each step
 def leaving(loop):
     """The tests under which a loop is left, or a turn of it."""
     tests = [each for each in ast.walk(loop) if isinstance(each, ast.If)]
