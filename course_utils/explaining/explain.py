@@ -367,8 +367,7 @@ class Search:
     def on_known_way(self, fix):
         """Whether right answers make every value on the way to the result of the answer with a fix."""
         flow = self.flow_of(self.call, self.program.text_with(fix))
-        end = flow.result()
-        path = [] if end is None else flow.behind([end])
+        path = [] if flow.result() is None else flow.behind([flow.result()])
         told = [each for each in path if not is_uninformative(flow.steps[each][1]) and not is_literal(flow.node(each))]
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
 
@@ -549,8 +548,7 @@ class Search:
         begin = self.words_on_entry() or self.words_on_start(places)
         question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
         block = say("cause" if len(lines) > 2 else "look_at", place=sentences.block_of(lines))
-        found = [relation, block if len(lines) > 2 or not begin else ""]
-        return " ".join(filter(None, [*found, begin or question]))
+        return " ".join(filter(None, [relation, block if len(lines) > 2 or not begin else "", begin or question]))
 
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
