@@ -56,7 +56,7 @@ def smaller(call):
     sizes = [size for size in sizes_in(call) if size > 2]
     maps = [dict.fromkeys(sizes, 2), {old: 2 + k % 2 for k, old in enumerate(sizes)}]
     maps += [{old: 2} for old in sizes] + [{old: 3} for old in sizes if old > 3] + [{}]
-    maps += [{old: 2, old + 1: 3} for old in sizes if old + 1 in sizes]
+    maps += [{old: new, old + 1: new + 1} for new in (2, 3) for old in sizes if old + 1 in sizes]
     for sizes, one, whole in itertools.product(maps, (0, slice(1), None), (True, False)):
         if not keeps_parts(call, sizes):
             continue
