@@ -16,20 +16,14 @@ MOST_NUMBERS = 500  # of a right value that is tried
 def candidate_fixes(program, flow, near):
     """Fixes to try, each once. near: the numbers of the nodes to begin with."""
     values = {number: value for number, value, _ in reversed(flow.steps)}
-    near = list(
-        dict.fromkeys(k for number in near for k in [*descendants(program, number), *ancestors(program, number)])
-    )
+    near = [k for number in near for k in [*descendants(program, number), *ancestors(program, number)]]
+    near = [*dict.fromkeys(near)]
     far = sorted(set(range(len(program.nodes))) - set(near))
     functions = [number for number, node in enumerate(program.nodes) if isinstance(node, ast.FunctionDef)]
     names = program.read_names()
     sizes = [*(name for name, reads in names.items() if not reads), *sizes_of(program, values)]
-    statements = (node for node in program.nodes if isinstance(node, (ast.Assign, ast.Return)) and node.value)
-    whole = [
-        program.numbers[id(part)]
-        for node in statements
-        for part in (node.value, *ast.iter_child_nodes(node.value))
-        if id(part) in program.numbers
-    ]
+    made = (node.value for node in program.nodes if isinstance(node, (ast.Assign, ast.Return)) and node.value)
+    whole = [program.numbers.get(id(part)) for value in made for part in (value, *ast.iter_child_nodes(value))]
 
     def at(numbers):
         return (fix for number in numbers for fix in fixes.fixes_at(program, number, values, names, sizes))
@@ -78,8 +72,10 @@ def judged_values(program, flow, known, numbers):
         node, places = program.nodes[number], flow.places[number]
         compared = any(program.enclosing(node, ast.Compare))  # other numbers may decide in the same way
         out = isinstance(node, ast.stmt) or compared or asks_for_size(node) or not any(map(name_of, ast.walk(node)))
-        own = None if out else table_of([flow.steps[place][1] for place in places])
-        if own is None:
+        own = [flow.steps[place][1] for place in places]
+        out = out or name_of(node) and isinstance(own[0], list)  # what a list holds was put there one by one
+        own = None if out else table_of(own)
+        if own is None or own.dtype == torch.bool and own.numel() == 1:  # another truth value mends anything
             continue
         starts = (own == own.flatten()[0]).all() and own.flatten()[0].item() in START_VALUES
         again = any(len(flow.makers[name]) > 1 for name in flow.names_made_by(number))
@@ -115,12 +111,8 @@ def in_turns(value, own):
     """[a right value as a table like this one, turn by turn], or []: a mask as numbers, where the answer's is."""
     shape = tuple(value.shape)
     count = next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == len(own)), None)
-    if (
-        count is None
-        or value.numel() > MOST_NUMBERS
-        or value.dtype != own.dtype
-        and not (is_mask(value) and is_mask(own))
-    ):
+    alike = value.dtype == own.dtype or is_mask(value) and is_mask(own)
+    if count is None or value.numel() > MOST_NUMBERS or not alike:
         return []
     sizes = (len(own), *shape[count:])
     alike = len(sizes) < 3 or all(1 in pair or len({*pair}) == 1 for pair in zip(sizes, own.shape))

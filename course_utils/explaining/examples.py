@@ -45,6 +45,7 @@ def allowing(exercise, call):
     try:
         answers = exercise.right_answers[:MOST_RIGHT_ANSWERS]
         right = all(judge.judge(asked, run_calls(each, [call])).status == RIGHT for each in answers)
+        right = right and not any(bool(each.isnan().any()) for each in tensors_in(asked.reference[0].values))
     except Exception:  # inputs that make no sense stop the worked answer and the properties, too
         return None
     return asked if right else None
@@ -55,12 +56,13 @@ def smaller(call):
     sizes = [size for size in sizes_in(call) if size > 2]
     maps = [dict.fromkeys(sizes, 2), {old: 2 + k % 2 for k, old in enumerate(sizes)}]
     maps += [{old: 2} for old in sizes] + [{old: 3} for old in sizes if old > 3] + [{}]
-    for sizes, one, whole in itertools.product(maps, (True, False), (True, False)):
+    maps += [{old: new, old + 1: new + 1} for new in (2, 3) for old in sizes if old + 1 in sizes]
+    for sizes, one, whole in itertools.product(maps, (0, slice(1), None), (True, False)):
         if not keeps_parts(call, sizes):
             continue
         found = resized(call, sizes)
-        if one:  # the first of a batch
-            found = mapped(found, lambda x: x[0] if isinstance(x, torch.Tensor) and x.ndim > 2 else x)
+        if one is not None:  # the first of a batch, or a batch of one
+            found = mapped(found, lambda x, one=one: x[one] if isinstance(x, torch.Tensor) and x.ndim > 2 else x)
         found = mapped(found, whole_numbers if whole else as_shown)
         yield found
 
@@ -69,9 +71,11 @@ def keeps_parts(call, sizes):
     """Whether a number, such as that of heads, still divides what it divided, into as many parts as are needed."""
     counts = [each for each in call.arguments if type(each) is int]
     tokens = [int(each.max()) for each in tensors_in(vars(call)) if each.dtype == torch.int64 and each.numel()]
+    left = max((sizes.get(each, each) for each in sizes_in(call)), default=0)
     for old, new in sizes.items():
-        if any(new <= each < old for each in tokens):  # it may count places that are no longer there
-            return False
+        alone = not {old - 1, old + 1} & {*sizes}
+        if any(new <= each < old and (each >= left or alone) for each in tokens):
+            return False  # it may count places that are no longer there
         for count in counts:
             if count > 1 and old % count == 0:
                 parts, left = old // count, new // count

@@ -13,35 +13,20 @@ from dataclasses import dataclass, replace
 import torch
 
 from course_utils.explaining import candidates, examples, locate, sentences
+from course_utils.explaining import program as programs
 from course_utils.explaining.known_values import is_uninformative
-from course_utils.explaining.program import (
-    Fix,
-    changed_name,
-    changes_in_place,
-    cuts_gradients,
-    name_of,
-    program_of,
-    watched,
-)
-from course_utils.judging import contract, differences, errors, untrusted_replies
+from course_utils.explaining.program import Fix, changed_name, changes_in_place, cuts_gradients, name_of
+from course_utils.explaining.sentences import QUESTIONS, say
+from course_utils.judging import contract, differences, errors, judge, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
-from course_utils.judging.judge import (
-    broken_contract,
-    changed_arguments,
-    describe_wrong_case,
-    judge,
-    maps_to_draw,
-    mask_words,
-    same_shape,
-    told_case,
-    wrong_cases,
-)
+from course_utils.judging.judge import wrong_cases
 from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its contract again as long
 MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_LINES = 2  # lines named besides the first
+TURNED = ("inverted", "wrong sign")  # kinds of what can be turned round in any of the lines on the way
 MOST_NAMES = 3  # names whose values are told
 MOST_SECONDS = 3  # of computing, after which no new search is begun; the counts above end nearly all of them before
 
@@ -58,7 +43,7 @@ class LocalRunner:
 
     def watch(self, call, text=None):
         """The steps of one call, as `watched` gives them. text: of the cell, where it is not the answer's own."""
-        return watched(self.program.with_text(text) if text else self.program, call)
+        return programs.watched(self.program.with_text(text) if text else self.program, call)
 
     def try_fixes(self, changes, calls):
         """For each Fix, what the answer with it replies to the calls."""
@@ -69,7 +54,7 @@ def explain_locally(exercise, answer, data, result):
     """`explain_result`, for an answer in this process."""
     if result.status != NOT_YET:
         return result
-    program = program_of(answer, exercise.name)
+    program = programs.program_of(answer, exercise.name)
     return explain_result(exercise, program, LocalRunner(answer, program), data, result)
 
 
@@ -88,8 +73,8 @@ def explain_result(exercise, program, runner, data, result):
             return result
         with contextlib.suppress(Exception):  # what a stranger's code can do has no end
             if small := smallest_failing(exercise, runner, number, trouble, data):
-                message = errors.presentable(describe_wrong_case(*small))
-                result = replace(result, message=message, maps=maps_to_draw(*small))
+                message = errors.presentable(judge.describe_wrong_case(*small))
+                result = replace(result, message=message, maps=judge.maps_to_draw(*small))
         if program:
             return with_explanation(Search(exercise, program, runner, number, trouble, small), result)
     return result
@@ -120,9 +105,9 @@ def kind_of_problem(exercise, case):
     """What two examples of the same problem have in common."""
     if case.reply.error:
         return case.reply.error.type, case.reply.error.line
-    comparable = same_shape(case)
+    comparable = judge.same_shape(case)
     entries = bool(case.value) if isinstance(case.value, list) else None
-    return comparable, bool(comparable and (case.got != case.got).any()), mask_words(exercise, case), entries
+    return comparable, bool(comparable and (case.got != case.got).any()), judge.mask_words(exercise, case), entries
 
 
 # --- what is wrong in which call --------------------------------------------------------------------------------------
@@ -151,14 +136,14 @@ class Trouble:
 
 def first_trouble(exercise, data):
     """(number of the call that the message is about, its Trouble); (None, None) where it is not wrong by itself."""
-    told = told_case(wrong_cases(exercise, range(len(data)), data))
+    told = judge.told_case(wrong_cases(exercise, range(len(data)), data))
     number = next(number for number, call in enumerate(exercise.calls) if call is told.call)
     for case in wrong_cases(exercise, [number], [data[number]])[:1]:
         line, error = (case.reply.error.line, case.reply.error.type) if case.reply.error else (0, "")
         right_values = not line and case.value is not None
-        breaks_contract = right_values and case.problem in (changed_arguments(case), broken_contract(case))
+        breaks_contract = right_values and case.problem in (judge.changed_arguments(case), judge.broken_contract(case))
         gradients = breaks_contract and bool(contract.check_gradients(case.call, case.reply, case.reference))
-        changed = breaks_contract and case.problem == changed_arguments(case)
+        changed = breaks_contract and case.problem == judge.changed_arguments(case)
         unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced_weights)
         random = not line and contract.draws_at_random(case.reply) and not contract.draws_at_random(case.reference)
         inputs = getattr(case.call, "inputs", [])
@@ -187,25 +172,27 @@ def with_explanation(search, result):
         return replace(result, message=message, mistake=cause.kind, hints=hints_on(search.program, cause))
     words = search.place_words()
     message = f"{result.message}\n{words}".rstrip()
-    if sentences.words_in(message) > sentences.MOST_WORDS and "\n" in words:  # what a line works with can be left out
+    most = sentences.MOST_WORDS + (sentences.MOST_ON_MASKS if search.exercise.mask else 0)
+    if sentences.words_in(message) > most and "\n" in words:  # what a line works with can be left out
         message = message.rpartition("\n")[0]
     return replace(result, message=message)
 
 
 def hints_on(program, fix):
     """The hints on a proven cause: the kind of slip, then the change."""
-    node = program.nodes[fix.number]
+    node, slip = program.nodes[fix.number], sentences.slip(fix.kind)
+    whole = say("definition", line=node.lineno, slip=slip)
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        return (sentences.definition_hint(node.lineno, fix.kind),)
+        return (whole,)
     old, new = program.before_and_after(fix)
-    slip = sentences.slip(node.lineno, old, fix.kind)
+    code = sentences.shortened(old)
+    first = say("slip", line=node.lineno, code=code, slip=slip)
     if fix.new == "pass":
-        return slip, sentences.removal(node.lineno, old)
+        return first, say("removal", line=node.lineno, code=code)
     if isinstance(node, (ast.If, ast.With)) and not new.startswith("if "):
-        return slip, sentences.kept_body(node.lineno, old)
-    if old == new:  # lines were only moved
-        return slip, sentences.definition_hint(node.lineno, fix.kind)
-    return slip, sentences.change(node.lineno, old, new)
+        return first, say("kept_body", line=node.lineno, code=first_line(node))
+    # where old and new are the same, lines were only moved
+    return first, whole if old == new else say("change", line=node.lineno, old=old, new=new)
 
 
 class Search:
@@ -220,6 +207,8 @@ class Search:
             self.call = replace(self.call, inputs=self.call.inputs[:1])
             self.asking, self.number = exercise.asking(self.call), 0
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
+        layer = not isinstance(self.call, FunctionCall)
+        self.is_slow = layer or any(isinstance(each, dict) for each in self.call.arguments)
         self.is_kept = False  # whether it is something from earlier calls that makes this one wrong
         self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
         if trouble.line and self.is_right(*runner.try_fixes([self.no_change], [self.asked])):  # it stops later
@@ -251,21 +240,35 @@ class Search:
         return {each for each in found if not self.is_unpacked(each) and not name_of(self.program.nodes[each])}
 
     @functools.cached_property
-    def all_mendable(self):
-        """What `mendable` finds among all expressions that also run in the call that is shown, but for the result."""
-        numbers = [each for each in self.flow.places if each in self.shown.places]
-        found = self.mendable(self.flow, self.known, self.asked, self.is_right, numbers)
-        return {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
+    def shown_known(self):
+        """What right answers make on their way for the input that is shown."""
+        return self.small[0].values_on_the_way(0) if self.small else self.known
 
-    def mendable(self, flow, known, call, is_right, numbers):
+    @functools.cached_property
+    def all_mendable(self):
+        """What `mendable` finds among all expressions but the result, also for the input that is shown."""
+        numbers = [each for each in self.flow.places if each in self.shown.places]
+        found = self.mendable(self.flow, self.known, self.asking, self.number, numbers)
+        if found and self.small:
+            found = self.mendable(self.shown, self.shown_known, *self.shown_case, [*found])
+        found = {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
+        loops = [self.program.parents[id(self.program.nodes[k])] for k in found]
+        apart = {k: found[k] for k, loop in zip(found, loops) if not isinstance(loop, ast.For) or not is_plain(loop)}
+        return apart or found
+
+    def mendable(self, flow, known, exercise, call, numbers):
         """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call is right."""
         judged = candidates.judged_values(self.program, flow, known, numbers)
+        ends = self.value_of(flow, flow.result(self.trouble.part)), self.wanted_in(exercise, call)
         tried = [(number, own, each) for number, own, right, is_known in judged if not is_known for each in right]
-        fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried[:MOST_VALUES])
-        replies = self.runner.try_fixes([*fixes], [call]) if time.process_time() < self.end else []
+        tried = [(number, own, each) for number, own, each in tried if not skips_rest(own, each, *ends)]
+        tried = tried[: MOST_VALUES // 2 if self.is_slow else MOST_VALUES]
+        fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried)
+        asked = [replace(exercise.calls[call], check_contract=False)]
+        replies = self.runner.try_fixes([*fixes], asked) if time.process_time() < self.end else []
         found = {}
         for (number, *turns), reply in zip(tried, replies):
-            if number not in found and is_right(reply):
+            if number not in found and right_in(exercise, call, reply, False):
                 found[number] = turns
         return found
 
@@ -280,11 +283,8 @@ class Search:
         best = min(found, key=lambda each: (len(self.lines_behind(found[each], each)), self.flow.places[each][-1]))
         own, wanted = self.all_mendable[best]
         # what leaves right values as they are, but changes the answer's own, may be the mistake as well
-        same = [
-            each
-            for each, turns in self.all_mendable.items()
-            if each in found and candidates.is_close(turns[1], wanted) and not candidates.is_close(turns[0], own)
-        ]
+        same = [k for k in found if candidates.is_close(self.all_mendable[k][1], wanted)]
+        same = [k for k in same if not candidates.is_close(self.all_mendable[k][0], own)]
         best = max([best, *same], key=lambda number: self.flow.places[number][-1])
         return best, found[best]
 
@@ -309,7 +309,7 @@ class Search:
 
     def proven_cause(self):
         """The Fix that is proven to be the cause; None where there is none."""
-        most = MOST_TRIED if isinstance(self.call, FunctionCall) else MOST_TRIED_LAYERS
+        most = MOST_TRIED_LAYERS if self.is_slow else MOST_TRIED
         most //= 2 if self.asked.check_contract and most == MOST_TRIED_LAYERS else 1
         line, places = self.trouble.line, self.behind_result
         near = [k for k, node in enumerate(self.program.nodes) if isinstance(node, ast.expr) and node.lineno == line]
@@ -331,7 +331,7 @@ class Search:
         """Whether the answer with a fix is right in all calls."""
         if fix.kind == "dropout in evaluation" and not self.trouble.random:
             return False
-        return judge(self.exercise, self.runner.try_fixes([fix], self.exercise.calls)[0]).status == RIGHT
+        return judge.judge(self.exercise, self.runner.try_fixes([fix], self.exercise.calls)[0]).status == RIGHT
 
     def preference(self, fix):
         """What is tried first: a fix of one place, and one that adds little; a long one may only make up for a mistake.
@@ -341,7 +341,8 @@ class Search:
         node = self.program.nodes[fix.number]
         whole = isinstance(node, (ast.FunctionDef, ast.ClassDef))
         added = int((len(fix.new) - len(ast.unparse(node))) / 4)
-        return self.trouble.changed and fix.kind != "changed in place", whole, added
+        last = fix.kind == "order of names", whole, fix.kind in TURNED, added
+        return self.trouble.changed and fix.kind != "changed in place", *last
 
     def is_proven(self, fix):
         """Whether a fix that makes all calls right does so in a proven line, on a known way, with new inputs, too."""
@@ -350,9 +351,8 @@ class Search:
         calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))
         calls += self.small[0].calls if self.small else []
         found = self.runner.try_fixes([fix], calls)[0] if calls else []
-        return all(
-            not wrong_cases(self.exercise.asking(call), [0], [reply], False) for call, reply in zip(calls, found)
-        )
+        pairs = zip(calls, found)
+        return not any(wrong_cases(self.exercise.asking(call), [0], [reply], False) for call, reply in pairs)
 
     def is_outside(self, fix):
         """Whether a fix changes no line in which the mistake is proven to be."""
@@ -367,11 +367,8 @@ class Search:
     def on_known_way(self, fix):
         """Whether right answers make every value on the way to the result of the answer with a fix."""
         flow = self.flow_of(self.call, self.program.text_with(fix))
-        end = flow.result()
-        path = [] if end is None else flow.behind([end])
-        told = [
-            place for place in path if not is_uninformative(flow.steps[place][1]) and not is_literal(flow.node(place))
-        ]
+        path = [] if flow.result() is None else flow.behind([flow.result()])
+        told = [each for each in path if not is_uninformative(flow.steps[each][1]) and not is_literal(flow.node(each))]
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
 
     def cause_words(self, fix):
@@ -379,9 +376,13 @@ class Search:
         node = self.program.nodes[fix.number]
         statement = self.program.statement_of(node)
         if isinstance(node, ast.FunctionDef):
-            return f"{sentences.cause_in(node.name, node.lineno)} {sentences.question(fix.kind, '')}"
+            return f"{say('cause_in', code=node.name, line=node.lineno)} {sentences.question(fix.kind, '')}"
+        places = self.flow.places.get(fix.number, []) if fix.kind in TURNED else []
+        if any(self.lines_of_makers(self.flow, each) for each in places):
+            lines = self.with_code({*self.lines_behind(self.flow.behind([self.result])), statement.lineno})
+            return f"{say(fix.kind, place=sentences.block_of(lines))} {sentences.question(fix.kind, '')}"
         piece = self.program.before_and_after(fix)[0]
-        words = [sentences.cause(statement.lineno, first_line(statement)), sentences.question(fix.kind, piece)]
+        words = [say("cause", place=place_of(statement)), sentences.question(fix.kind, piece)]
         if statement.lineno == self.trouble.line:
             words[1:1] = self.values_where_it_stopped()
         return " ".join(words)
@@ -393,7 +394,7 @@ class Search:
         trouble = self.trouble
         kept = self.program.outer_changes()
         if kept or self.is_kept:
-            return sentences.kept(sorted((each.lineno, first_line(each)) for each in kept))
+            return say("kept", where=look_at(kept))
         if trouble.unplaced_parts:
             return look_at(self.program.assignments_to(trouble.unplaced_parts))
         if trouble.line:
@@ -402,35 +403,66 @@ class Search:
             changes = self.program.statements(changes_in_place)
             made = self.program.assignments_to([*filter(None, map(changed_name, changes))])
             made = [each for each in made if not isinstance(each.value, (ast.List, ast.BinOp))]  # these make new ones
-            return f"{look_at([*made, *changes])} {sentences.WRITTEN_QUESTION}"
+            return f"{look_at([*made, *changes])} {QUESTIONS['changed']}"
         drawn = [place for place in range(len(self.flow.steps)) if trouble.random and self.flow.is_random(place)]
         if drawn:
-            statement = self.program.statement_of(self.flow.node(drawn[0]))
-            return sentences.random(statement.lineno, first_line(statement))
+            return say("random", place=place_of(self.program.statement_of(self.flow.node(drawn[0]))))
         if trouble.gradients:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
             return look_at(self.program.state_assignments())
+        if early := self.program.statements(self.ends_first_turn):
+            return say("early_return", line=early[0].lineno, code=first_line(early[0]))
+        if words := self.words_on_lost():
+            return words
         number, places = self.block
-        return self.words_on_mendable(number, places) if number is not None else self.words_on_block(places)
+        return self.words_on_mendable(number) if number is not None else self.words_on_block(places)
+
+    def ends_first_turn(self, node):
+        """Whether a statement returns something, and so ends a loop, whatever its first turn finds."""
+        loop = self.program.parents[id(node)]
+        whole = isinstance(loop, (ast.For, ast.While)) and node in loop.body and always_returns(node)
+        return whole and not any(isinstance(each, ast.Continue) for each in ast.walk(loop))
 
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
-        behind = self.flow.behind(self.flow.stopped(self.trouble.line), self.right)
-        words = self.values_where_it_stopped()
-        question = sentences.QUESTIONS_ON_ERRORS.get(self.trouble.error, sentences.ERROR_QUESTION)
-        return self.with_others(" ".join([*words, question]), behind, self.trouble.line)
+        places = self.shown.stopped(self.trouble.line)
+        question = QUESTIONS.get(self.trouble.error, QUESTIONS["error"])
+        return self.with_makers(" ".join([*self.values_where_it_stopped(), question]), places)
 
-    def with_others(self, words, places, line):
-        """Some sentences on a line, and one on others that steps belong to; of many, those in its function."""
-        lines = [each for each in self.lines_behind(places) if each != line]
-        around = [
-            each
-            for each in self.program.nodes
-            if isinstance(each, ast.FunctionDef) and each.lineno <= line <= each.end_lineno
-        ]
-        lines = lines if len(lines) < 3 else [each for each in lines if each > around[0].lineno]
-        return "\n".join([words, *([sentences.depends_on(self.with_code(lines))] if lines else [])])
+    def with_makers(self, words, places):
+        """Some sentences on the values of steps, and one on the lines that gave the names in them their values."""
+        stops = bool(self.trouble.line)
+        operations = [getattr(self.shown.node(each), "op", ast.MatMult()) for each in places]
+        skipped = [at for at, op in zip(places, operations) if stops or not isinstance(op, ast.MatMult)]
+        found = {line for each in places for line in self.lines_of_makers(self.shown, each, each in skipped)}
+        depends = say("depends_on", place=sentences.block_of(self.with_code(found))) if found else ""
+        return f"{words}\n{depends}".rstrip()
+
+    def lines_of_makers(self, flow, place, only_unknown=False):
+        """The lines, besides its own, in which the names in an expression got the values that they have in a step."""
+        node, lines = flow.node(place), set(self.lines_of_own(flow.node(place)))
+        for part in [each for each in ast.walk(node) if isinstance(each, ast.Name) and each.id != "self"]:
+            makers, at = flow.makers.get(part.id, []), flow.last(flow.makers.get(part.id, []), place)
+            value = None if at is None else flow.steps[at][1]
+            lines |= {flow.node(each).lineno for each in flow.written_through(at, place)}
+            is_known = not is_uninformative(value) and self.shown_known.contains_unordered(value)
+            if at is None or only_unknown and is_known:
+                continue
+            made = [(self.program.nodes[k], flow.last([k], place)) for k in makers]
+            made = [each for each, ran in made if ran is not None or each.lineno < node.lineno]
+            made = [each for each in made if len(made) == 1 or not isinstance(each, (ast.List, ast.Constant))]
+            statements = map(self.program.statement_of, made)
+            sizes = type(flow.steps[place][1]) is not float
+            for statement in [each for each in statements if not sizes or not is_plain(each)]:
+                lines |= {statement.lineno, *self.lines_of_own(statement)}
+        return lines - {self.program.statement_of(node).lineno}
+
+    def lines_of_own(self, node):
+        """The lines of the functions of the answer's own that a piece of it names."""
+        called = {name_of(part) for part in ast.walk(node)}
+        own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and each.name in called)
+        return [part.lineno for each in own for part in each.body]
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -439,41 +471,65 @@ class Search:
         places = [k for at in places for k in (shown.operands(at) if type(shown.steps[at][1]) is list else [at])]
         values = {ast.unparse(shown.node(each)): shown.steps[each][1] for each in places}
         wanted = (int, torch.Tensor) if self.trouble.error == "IndexError" else torch.Tensor
-        told = [(name, sentences.brief(value)) for name, value in values.items() if isinstance(value, wanted)]
-        return [sentences.at_that_point(told[:MOST_NAMES])] if told else []
+        values = {name: value for name, value in values.items() if isinstance(value, wanted)}
+        shapes = any(getattr(each, "ndim", 0) > 2 or "shape" in sentences.brief(each) for each in values.values())
+        told = [(name, sentences.brief(value, shapes)) for name, value in values.items()]
+        return [*filter(None, [sentences.there(told[:MOST_NAMES])])]
 
-    def words_on_mendable(self, number, places):
+    def words_on_mendable(self, number):
         """The sentences on an expression that would only have to give other values, and on the lines that make it."""
-        place, turns, call, is_right = None, self.all_mendable[number], self.asked, self.is_right
-        if self.small:
-            exercise, known = self.small[0], self.small[0].values_on_the_way(0)
-            call, is_right = exercise.calls[0], lambda reply: right_in(exercise, 0, reply, False)
-            turns = self.mendable(self.shown, known, call, is_right, [number]).get(number)
-        if turns:
-            several = turns[0].shape == turns[1].shape and len(turns[0]) > 1
-            place = self.shown.places[number][self.first_needed(number, turns, call, is_right) if several else 0]
-        return self.with_others(self.words_on_value(number, place, True), places, self.program.nodes[number].lineno)
+        turns = self.all_mendable[number]
+        several = turns[0].shape == turns[1].shape and len(turns[0]) > 1
+        place = self.shown.places[number][self.first_needed(number, turns) if several else 0]
+        relation = sentences.relation(turns[0][0], turns[1][0], "it") if len(turns[0]) == 1 else ""
+        return self.with_makers(self.words_on_value(number, place, True, [relation] if relation else []), [place])
 
-    def first_needed(self, number, turns, call, is_right):
+    def first_needed(self, number, turns):
         """The first turn without whose right value the result would still be wrong. turns: (own values, right ones)."""
+        exercise, call = self.shown_case
         differing = [k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)]
         without = (torch.cat([turns[1][:k], turns[0][k : k + 1], turns[1][k + 1 :]]) for k in differing)
-        replies = self.runner.try_fixes([candidates.value_fix(self.shown, number, each) for each in without], [call])
-        return next((k for k, reply in zip(differing, replies) if not is_right(reply)), 0)
+        fixes = [candidates.value_fix(self.shown, number, each) for each in without]
+        replies = self.runner.try_fixes(fixes, [replace(exercise.calls[call], check_contract=False)])
+        pairs = zip(differing, replies)
+        return next((k for k, reply in pairs if not right_in(exercise, call, reply, False)), 0)
 
-    def words_on_value(self, number, place, proven):
-        """The sentences on the value of an expression. place: its step in the call that is shown, or None."""
+    def words_on_value(self, number, place, proven, seen_of_it=()):
+        """The sentences on the value of an expression in a step of the call that is shown."""
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
-        counters = self.shown.counters_at(place) if place is not None else {}
-        turn = [(name, sentences.brief(value)) for name, value in counters.items()][:MOST_NAMES]
-        seen = self.value_in_words(self.shown.steps[place][1]) if place is not None else ""
-        when = sentences.when(turn, self.shown.places[number].index(place)) if seen else ""
+        seen = self.value_in_words(self.shown.steps[place][1])
         whole = node in (statement, getattr(statement, "value", None))
-        part = "" if whole else sentences.shortened(ast.unparse(node))
+        where = place_of(statement) if whole else f"`{sentences.shortened(ast.unparse(node))}` in line {node.lineno}"
         given = self.shown_arguments()  # nobody computes by hand what a model gives, or what is not shown
         by_hand = seen and differences.shows_numbers(given) and not any(isinstance(each, dict) for each in given)
-        return sentences.look_at_value(statement.lineno, first_line(statement), part, when, seen, proven, by_hand)
+        given = [say("seen", when=self.when(place), value=seen)] if seen else []
+        if not proven:
+            return " ".join([say("begin", place=where), *given, QUESTIONS["begin" if seen else "line"]])
+        question = QUESTIONS["value" if by_hand else "values"]
+        return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), question])
+
+    def when(self, place):
+        """In which turn of its loops a step came about, in words."""
+        turn = [(name, sentences.brief(value)) for name, value in self.shown.counters_at(place).items()][:MOST_NAMES]
+        return sentences.when(turn, self.shown.places[self.shown.steps[place][0]].index(place))
+
+    def words_on_lost(self):
+        """The sentences on the first step that gave nan, or infinity, where the result should have numbers; or ""."""
+        end, got, wanted = self.ends
+        if got is None or wanted is None or not lost_in(got) or lost_in(wanted):
+            return ""
+        for place in sorted(self.shown.behind([end])):
+            node, value = self.shown.node(place), self.value_of(self.shown, place)
+            if isinstance(node, ast.stmt) or name_of(node) or value is None or "inf" in ast.unparse(node):
+                continue
+            logarithm = "log" in getattr(getattr(node, "func", None), "attr", "")
+            lost = lost_in(value) or logarithm and lost_in(-value.double())
+            if lost and ((value == torch.inf).all() or not self.shown_known.contains_unordered(value)):
+                parts = {"code": sentences.shortened(ast.unparse(node)), "turn": sentences.turn(self.when(place))}
+                there = sentences.there(self.named(self.shown.operands(place)))
+                return self.with_makers(say("lost", what=lost, line=node.lineno, there=there, **parts), [place])
+        return ""
 
     def words_on_block(self, places):
         """The sentences on the lines behind the result that are not proven to be right, and on where to begin."""
@@ -481,50 +537,93 @@ class Search:
             return ""
         (end,) = self.with_code([self.flow.end().lineno])
         nested = any(self.program.enclosing(self.flow.end(), (ast.For, ast.While, ast.If)))
-        if isinstance(self.program.parents[id(self.flow.end())], (ast.For, ast.While)):
-            return sentences.early_return(*end)
         # what is returned may be right on the way, and only not what is asked for
         nested = nested or self.flow.steps[self.result][0] in self.right
-        lines = self.with_code(sorted({*self.lines_behind(places), *([end[0]] if nested else [])}))
-        question = sentences.BLOCK_QUESTION if len(lines) > 1 else sentences.LINE_QUESTION
-        begin = self.words_on_entry() or self.words_on_start(places) if len(lines) > 1 else ""
-        return f"{sentences.block(lines or [end])} {begin or question}"
+        found = self.lines_behind(places)
+        # right answers may make a value for another use: the lines before the first that they do not are in doubt, too
+        first = [each for each in places if self.flow.node(each).lineno == min(found, default=0)]
+        found += [line for each in first for line in self.lines_of_makers(self.flow, each)]
+        lines = self.with_code({*found, *([end[0]] if nested else [])}) or [end]
+        relation = sentences.relation(*self.ends[1:], "your result")
+        begin = self.words_on_entry() or self.words_on_start(places)
+        question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
+        block = say("cause" if len(lines) > 2 else "look_at", place=sentences.block_of(lines))
+        return " ".join(filter(None, [relation, block if len(lines) > 2 or not begin else "", begin or question]))
 
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
-        end, wanted = self.shown.result(self.trouble.part), self.shown_result()
-        is_statement = end is not None and isinstance(self.shown.node(end), ast.stmt)
-        name = changed_name(self.shown.node(end)) if is_statement else None
-        got = self.shown.steps[end][1] if name else None
-        if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor) or got.shape != wanted.shape:
+        end, got, wanted = self.ends
+        if got is None or wanted is None or got.shape[1:] != wanted.shape[1:] or not got.ndim:
+            return ""
+        if len(got) > len(wanted):  # what is too much is wrong
+            wanted = torch.cat([wanted.double(), torch.full((len(got) - len(wanted), *got.shape[1:]), torch.inf)])
+        if got.shape != wanted.shape:
             return ""
         wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
-        if not wrong or not wrong[0]:
+        if not wrong:
             return ""
-        entry = tuple(wrong[0])
+        entry, node = tuple(wrong[0]), self.shown.node(end)
+        if not isinstance(node, ast.stmt) or not (name := changed_name(node)):
+            return self.words_on_appended(entry, node, got) or self.words_on_operation(entry, end, got.shape)
         makings = sorted(at for number in self.shown.makers[name] for at in self.shown.places.get(number, []))
-        tables = [(at, self.shown.steps[at][1]) for at in makings if at <= end]
-        tables = [(at, table) for at, table in tables if isinstance(table, torch.Tensor) and table.shape == got.shape]
-        changes = [
-            at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry].nan_to_num() != new[entry].nan_to_num()
-        ]
+        tables = [(at, self.value_of(self.shown, at)) for at in makings if at <= end]
+        tables = [(at, each.nan_to_num()) for at, each in tables if each is not None and each.shape == got.shape]
+        changes = [at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry] != new[entry]]
         if not changes:
-            return sentences.not_written(list(entry), self.shown.node(tables[0][0]).lineno) if tables else ""
-        counters = self.shown.counters_at(changes[-1])
-        turn = [(each, sentences.brief(value)) for each, value in counters.items()][:MOST_NAMES]
-        return sentences.written(list(entry), self.shown.node(changes[-1]).lineno, sentences.when(turn, 0))
+            return say("not_written", entry=[*entry], line=self.shown.node(tables[0][0]).lineno) if tables else ""
+        node = self.shown.node(changes[-1])
+        return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
+
+    def words_on_appended(self, entry, node, got):
+        """The same for what became of a list, to which one entry was appended in each turn."""
+        names = {name_of(part) for part in ast.walk(node)} & {*self.shown.makers}
+        made = [self.program.nodes[each] for name in names for each in self.shown.makers[name]]
+        made = [each.value.args[0] for each in made if isinstance(each, ast.Expr) and each.value.func.attr == "append"]
+        places = sorted(at for each in made for at in self.shown.places.get(self.program.numbers[id(each)], []))
+        if len(names) != 1 or len(places) != len(got):
+            return ""
+        place, row = places[entry[0]], got[entry[0]].flatten()
+        value = self.value_of(self.shown, place)
+        if value is None or not candidates.is_close(value.flatten(), row):
+            return ""
+        return self.words_on_making("appended", entry[:1], place, self.shown.node(place))
+
+    def words_on_operation(self, entry, place, shape):
+        """The sentences on the numbers from which an operation made an entry, where right answers make these, too."""
+        node, inside = self.shown.node(place), self.shown.operands(place)
+        plain = isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult) and len(inside) == 2
+        if not plain or any(self.is_strange(self.shown, each, self.shown_known) for each in inside):
+            return ""
+        numbers = [sentences.brief(self.value_of(self.shown, each).expand(shape)[entry]) for each in inside]
+        values = sentences.named_values([(ast.unparse(self.shown.node(k)), each) for k, each in zip(inside, numbers)])
+        return say("operation", place=place_of(self.program.statement_of(node)), entry=[*entry], values=values)
+
+    def words_on_making(self, kind, entry, place, node):
+        """The sentences on the step that made an entry, and on the values that it worked with."""
+        parts = [node] if name_of(node) else [*locate.child_expressions(node)]
+        inner = {part: [*locate.child_expressions(part)] if isinstance(part, ast.BinOp) else [part] for part in parts}
+        parts = [each for found in inner.values() for each in found]
+        values = self.named(filter(None, self.shown.before(parts, place + 1)), self.shown.counters_at(place))
+        turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
+        words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
+        question = "entry_of_several" if len(values) > 1 else "entry_of_one" if values else "entry"
+        return f"{words} {QUESTIONS[question]}"
+
+    def named(self, places, but=()):
+        """(code, words) for the values of a few steps that a sentence has room for."""
+        found = [(self.shown.node(each), sentences.brief(self.shown.steps[each][1])) for each in places]
+        named = [(ast.unparse(node), words) for node, words in found if words[:2] == "is" and not is_literal(node)]
+        return [each for each in dict.fromkeys(named) if each[0] not in but][:MOST_NAMES]
 
     def words_on_start(self, places):
-        """The sentences on the first value, among these steps, that right answers do not make, if it fits."""
+        """The sentences on the first value, among these steps, that right answers do not make."""
         for place in sorted(places):
             node, number = self.flow.node(place), self.flow.steps[place][0]
             if isinstance(node, ast.stmt) or name_of(node) or not self.is_strange(self.flow, place, self.known):
                 continue
-            known = self.small[0].values_on_the_way(0) if self.small else self.known
-            found = (each for each in self.shown.places.get(number, []) if self.is_strange(self.shown, each, known))
-            at = next(found, None)
-            seen = at is not None and self.value_in_words(self.shown.steps[at][1])
-            return self.words_on_value(number, at, False) if seen else ""
+            turns = self.shown.places.get(number, [])
+            at = next((each for each in turns if self.is_strange(self.shown, each, self.shown_known)), None)
+            return self.with_makers(self.words_on_value(number, at, False), [at]) if at is not None else ""
         return ""
 
     def is_strange(self, flow, place, known):
@@ -538,17 +637,34 @@ class Search:
         in_loop = any(self.program.enclosing(flow.node(place), (ast.For, ast.While)))
         return not known.contains_exact(value) or not in_loop and not flow.is_known(place, known)
 
-    def shown_result(self):
-        """What the result should be for the input that is shown."""
-        exercise, number = (self.small[0], 0) if self.small else (self.asking, self.number)
-        values = exercise.reference[number].values
+    @property
+    def shown_case(self):
+        """(the exercise, the number of its call) whose input is shown."""
+        return (self.small[0], 0) if self.small else (self.asking, self.number)
+
+    def wanted_in(self, exercise, call):
+        """What the result should be in a call of an exercise, as a tensor; None where it is none, and no number."""
+        values = exercise.reference[call].values
         several = self.trouble.part is not None and values and isinstance(values[0], list)
-        return values[0][self.trouble.part] if several else values[0] if values else None
+        found = values[0][self.trouble.part] if several else values[0] if values else None
+        return torch.as_tensor(found) if isinstance(found, (torch.Tensor, float)) else None
+
+    @functools.cached_property
+    def ends(self):
+        """(the step that made the result, its value, what it should be) for the input that is shown."""
+        end = self.shown.result(self.trouble.part)
+        return end, self.value_of(self.shown, end), self.wanted_in(*self.shown_case)
+
+    @staticmethod
+    def value_of(flow, place):
+        """The value of a step as a tensor; None where it is none, and no number."""
+        value = flow.steps[place][1] if place is not None else None
+        return torch.as_tensor(value) if isinstance(value, (torch.Tensor, float, int)) else None
 
     def with_code(self, lines):
-        """(line, code) of the statements in these lines."""
+        """(line, code) of the statements in these lines, in order."""
         statements = {node.lineno: node for node in reversed(self.program.statements(lambda node: True))}
-        return [(line, first_line(statements[line])) for line in lines if line in statements]
+        return [(line, first_line(statements[line])) for line in sorted(lines) if line in statements]
 
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""
@@ -572,6 +688,19 @@ def right_in(exercise, number, data, check_contract):
         return False
 
 
+def skips_rest(own, right, got, wanted):
+    """Whether a right value is what the whole answer should give, and its own is not what the answer gives."""
+    if got is None or wanted is None:
+        return False
+    same = [candidates.is_close(x.flatten(), y.flatten()) for x, y in ((right, wanted), (own, got))]
+    return same == [True, False]
+
+
+def lost_in(value):
+    """ "nan" or "inf" if these are among numbers; "" otherwise."""
+    return "nan" if value.isnan().any() else "inf" if (value == torch.inf).any() else ""
+
+
 def with_way_out(statement):
     """A statement, and the `break` or `continue` under it, if it is the condition for one."""
     ways = statement.body[-1:] if isinstance(statement, ast.If) else []
@@ -586,17 +715,27 @@ def is_plain(statement):
     return bool(values) and all(map(locate.asks_for_size, values))
 
 
+def always_returns(node):
+    """Whether a statement is a `return`, or an `if` that returns either way."""
+    ends = [node.body[-1], *node.orelse[-1:]] if isinstance(node, ast.If) else []
+    return isinstance(node, ast.Return) or len(ends) == 2 and all(map(always_returns, ends))
+
+
 def is_literal(node):
     """Whether an expression holds nothing but numbers, such as 1 / 2."""
-    return all(
-        isinstance(part, (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp)) for part in ast.walk(node)
-    )
+    kinds = (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp)
+    return all(isinstance(part, kinds) for part in ast.walk(node))
 
 
 def look_at(statements):
     """The sentence on a few statements to look at; "" for none."""
     lines = sorted({each.lineno: first_line(each) for each in statements}.items())[: MOST_LINES + 1]
-    return sentences.look_at(lines) if lines else ""
+    return say("look_at", place=sentences.places(lines)) if lines else ""
+
+
+def place_of(statement):
+    """A statement as a sentence names it."""
+    return sentences.places([(statement.lineno, first_line(statement))])
 
 
 def first_line(statement):

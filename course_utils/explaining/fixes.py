@@ -30,12 +30,9 @@ CONFUSED_OPERATORS = {
 USUAL_AXES = (-1, -2, 0, 1, 2, -3)
 AXIS_FUNCTIONS = {
     "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "cumsum", "cat", "stack",
-    "unsqueeze", "squeeze", "all", "any", "split", "gather", "logsumexp", "Softmax",
-    "repeat_interleave",
+    "unsqueeze", "squeeze", "all", "any", "split", "gather", "logsumexp", "Softmax", "repeat_interleave",
 }  # fmt: skip
-USUAL_KEYWORDS = (
-    "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0",
-)  # fmt: skip
+USUAL_KEYWORDS = ("keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0")
 
 
 def fixes_at(program, number, values, names, sizes):
@@ -71,9 +68,8 @@ def similar_names(number, values, names):
 
 def is_left_over(program, node, name):
     """Whether a name is what a loop left behind that ended before a node, or may have."""
-    loops = [
-        each for each in program.nodes if isinstance(each, ast.For) and name in map(name_of, ast.walk(each.target))
-    ]
+    loops = [each for each in program.nodes if isinstance(each, ast.For)]
+    loops = [each for each in loops if name in map(name_of, ast.walk(each.target))]
     return bool(loops) and not any(each in loops for each in program.enclosing(node, ast.For))
 
 
@@ -153,9 +149,8 @@ def call_fixes(node, program, sizes):
     def call(function=function, arguments=arguments, keywords=keywords):
         return f"{function}({', '.join([*arguments, *keywords])})"
 
-    for other in dict.fromkeys(
-        other for group in CONFUSED_FUNCTIONS if name in group for other in group if other != name
-    ):
+    groups = [group for group in CONFUSED_FUNCTIONS if name in group]
+    for other in dict.fromkeys(other for group in groups for other in group if other != name):
         yield call(f"{on}.{other}" if on else other), "wrong function"
     if on and not module:
         yield f"({on})", "something too much"
@@ -253,10 +248,6 @@ def fixes_around(program, number, value, sizes):
     old = ast.unparse(program.nodes[number])
     if getattr(value, "dtype", None) is torch.bool or isinstance(value, bool):
         new = [(f"not ({old})" if isinstance(value, bool) else f"~({old})", "inverted")]
-    elif isinstance(value, int):
-        new = [(f"({old}) ** 0.5", "missing root")]
-        if not names_size(program, program.nodes[number]):
-            new += [(f"({old}) + 1", "off by one"), (f"({old}) - 1", "off by one")]
     elif isinstance(value, float):
         new = [(f"-({old})", "wrong sign"), (f"1 - ({old})", "missing step")]
     elif isinstance(value, torch.Tensor):
@@ -266,13 +257,6 @@ def fixes_around(program, number, value, sizes):
     for text, kind in new:
         if kind != "missing mask" or "tri" not in program.text:  # a mask that stands elsewhere is not missing
             yield Fix(number, text, kind)
-
-
-def names_size(program, node):
-    """Whether a number is only given a name: a mistake of one is where it is used."""
-    while isinstance(node := program.parents[id(node)], (ast.BinOp, ast.IfExp)):
-        pass
-    return isinstance(node, ast.Assign)
 
 
 def fixes_around_tensor(old, value, sizes):

@@ -41,13 +41,14 @@ class Known:
         return rows is not None and bool(close(rows, np.sort(row)).any())
 
     def contains_exact(self, value):
-        """Whether right answers make a tensor, or a list of them, in this shape and order; True for all else."""
+        """Whether right answers make a tensor, or a list of them, in this order; True for all else."""
         if isinstance(value, list):
             return all(self.contains_exact(entry) for entry in value)
         if not isinstance(value, torch.Tensor) or value.numel() < 2 or is_start_value(value):
             return True
-        rows = self.tables.get(plain_shape(value.shape))
-        return rows is not None and bool(close(rows, flattened(value)).any())
+        shape, flat = plain_shape(value.shape), (value.numel(),)  # of what is flat, only the order counts
+        same = [rows for each, rows in self.tables.items() if each == shape or shape == flat == (math.prod(each),)]
+        return any(bool(close(rows, flattened(value)).any()) for rows in same)
 
     def is_entry(self, number):
         """Whether a number is one that right answers have, alone or in a table."""
@@ -80,9 +81,8 @@ def is_distinctive(value):
 def is_uninformative(value):
     """Whether a value is evidence neither of a right step nor of a wrong one, although it may be wrong."""
     if isinstance(value, torch.Tensor) and value.numel() > 1:
-        return (
-            not is_distinctive(value) or is_start_value(value) or value.dtype == torch.bool and len(value.unique()) == 1
-        )
+        same = value.dtype == torch.bool and len(value.unique()) == 1
+        return same or not is_distinctive(value) or is_start_value(value)
     if isinstance(value, torch.Tensor) and value.numel():
         value = value.item()
     return not is_distinctive(value) or isinstance(value, float) and value in START_VALUES

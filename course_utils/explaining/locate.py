@@ -1,6 +1,7 @@
 """Where the values of an answer came from: of each step, the steps that its value, or its being run, depends on."""
 
 import ast
+import functools
 import itertools
 
 import torch
@@ -9,7 +10,6 @@ from course_utils.explaining.known_values import is_mask
 from course_utils.explaining.program import changed_name, name_of
 
 RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
-TENSORS = (torch.Tensor, float)  # a float may have been an array without dimensions
 SIZE_FUNCTIONS = ("shape", "ndim", "size", "dim", "len", "numel")
 
 
@@ -198,10 +198,14 @@ def asks_for_size(node):
     return getattr(asked, "attr", getattr(asked, "id", "") if isinstance(node, ast.Call) else "") in SIZE_FUNCTIONS
 
 
+@functools.lru_cache(maxsize=64)  # asked again for each step
 def leaving(loop):
     """The tests under which a loop is left, or a turn of it."""
     tests = [each for each in ast.walk(loop) if isinstance(each, ast.If)]
-    return [each.test for each in tests if isinstance(each.body[-1], (ast.Break, ast.Continue, ast.Return))]
+    loops = [part for part in ast.walk(loop) if isinstance(part, (ast.For, ast.While)) and part is not loop]
+    inner = [each for part in loops for each in ast.walk(part)]
+    found = [each for each in tests if isinstance(each.body[-1], (ast.Break, ast.Continue, ast.Return))]
+    return [each.test for each in found if isinstance(each.body[-1], ast.Return) or each not in inner]
 
 
 def makers(node):
@@ -233,11 +237,8 @@ def passed_arguments(program, node):
 def child_expressions(node):
     """The expressions right below a node, those of an argument or a slice included."""
     for child in ast.iter_child_nodes(node):
-        if (
-            isinstance(node, ast.Call)
-            and child is node.func
-            or isinstance(child, (ast.keyword, ast.Slice, ast.comprehension, ast.Starred))
-        ):  # of `x.softmax()` it is x
+        around = isinstance(child, (ast.keyword, ast.Slice, ast.comprehension, ast.Starred))
+        if around or isinstance(node, ast.Call) and child is node.func:  # of `x.softmax()` it is x
             yield from child_expressions(child)
         elif isinstance(child, ast.expr):
             yield child

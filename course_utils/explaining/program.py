@@ -140,10 +140,9 @@ class Program:
     def assignments_to(self, names):
         """The statements that assign to these attributes of `self`, or to these names."""
         wanted = {f"self.{name}" for name in names} | {*names}
-        found = (node for node in self.nodes if isinstance(node, ast.Assign))
-        return [
-            node for node in found if any(name_of(part) in wanted for each in node.targets for part in ast.walk(each))
-        ]
+        found = [node for node in self.nodes if isinstance(node, ast.Assign)]
+        parts = [(node, part) for node in found for each in node.targets for part in ast.walk(each)]
+        return [*dict.fromkeys(node for node, part in parts if name_of(part) in wanted)]
 
     def statements(self, such):
         """The statements for which `such` holds."""
