@@ -594,7 +594,8 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # Now try your own sentence: type it, press Enter, and the maps change. (This needs the model, so run the cell first.)
 
 # %% name="sentence-live"
-live.try_sentence(heads_of, "The trophy is too big", layer=5, head=11, beside=(weights, encoded.tokens))
+beside = weights, encoded.tokens  # the first sentence
+live.try_sentence(heads_of, "The trophy is too big", layer=5, head=11, beside=beside)
 
 # %% [markdown]
 # What you saw in one sentence may be missing from the next. Does your favourite head keep its pattern?

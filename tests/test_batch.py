@@ -699,7 +699,7 @@ def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, here):
     results = autograded(source, sys.executable)
     assert results["score"] == score and words in results["output"]
     said = "".join(each["output"] for each in results["tests"])
-    assert ("The mistake is in line" in said) == (kind == "two") and "With this change" not in said
+    assert ("What should be True here?" in said) == (kind == "two") and "With this change" not in said
     assert "did not finish" in autograded(source, "false")["output"]
 
 

@@ -361,7 +361,7 @@ def unsupported_numbers(words, cells):
 
     Versions are none: test_torch_versions measures what chapters say of them.
     """
-    number = re.compile(r"(?<![\w.])(?<!PyTorch )(?<!PyTorch \d\.\d\d to )(?:\d+\.\d+e-?\d+|\d+\.\d{2,})(?!\w)")
+    number = re.compile(r"(?<![\w.])(?<!PyTorch\s)(?<!PyTorch\s\d.\d\d to )(?:\d+\.\d+e-?\d+|\d+\.\d{2,})(?!\w)")
     shown = [Decimal(found) for cell in cells for found in number.findall(f"{cell.source}\n{stored.told(cell)}")]
     for found in number.findall(words):
         digits = Decimal(found)

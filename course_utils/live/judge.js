@@ -193,7 +193,7 @@ function describeOutput(pairs) {
   const [found, wanted] = [({ head }) => head.context, ({ goal }) => goal].map((of) =>
     pairs.flatMap((pair) => of(pair).flatMap((row, query) => pair.goal[query] ? row : []))
   );
-  if (!(Math.max(...found.map(Math.abs)) > 1e-6)) return " Your values are all 0.";
+  if (!(Math.max(...found.map(Math.abs)) > 1e-6)) return " All that is received is 0.";
   for (const [name, numbers] of Object.entries(pairs[0].reading.puzzle.quantities)) {
     const passed = pairs.every(({ reading, head, goal }) =>
       fits(
