@@ -5,13 +5,15 @@ import { BOLD, END, FAINT, fixed, LETTER, limit, MARK, MIDDLE, range, RIGHT, sum
 const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, SEEN = 0.005, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20;
 const NEARLY = 0.7, FEW = 2; // what gets nearly as much as the first is named with it, unless there are too many
 
-// What weights say in a few words.
-function found(words, weights) {
-  const top = Math.max(...weights), best = range(words.length).filter((key) => weights[key] > NEARLY * top);
+const leading = (weights) => range(weights.length).filter((key) => weights[key] > NEARLY * Math.max(...weights));
+
+// What weights say in a few words, of the keys that are asked for.
+function found(words, weights, asked = () => true) {
+  const top = Math.max(...weights), best = leading(weights);
   if (top < SEEN) return "nothing";
   if (best.length > FEW) return `${best.length < words.length ? "many" : "all"} words about equally`;
   return (top < 0.5 && best.length < 2 ? "mostly " : "") +
-    [...new Set(best.map((key) => `“${words[key]}”`))].join(" and ");
+    [...new Set(best.filter(asked).map((key) => `“${words[key]}”`))].join(" and ");
 }
 
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
@@ -40,20 +42,27 @@ export function arcs(
   const spot = (place, up) => flat ? `${place} ${base - up}` : `${base - up} ${place}`;
   const judged = (key) =>
     !wanted ? RIGHT : lines[0].weights[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
-  const now = words.some((_, key) => judged(key) === MARK) ? MARK : RIGHT;
-  const told = wanted ? [{ weights: wanted, colour: `${RIGHT};opacity:.4` }, { ...lines[0], colour: now }] : lines;
-  told.forEach(({ key, weights, colour, from: own = from }, place) => {
+  // what is named now, a line for each colour: first what is right
+  const best = leading(lines[0].weights), now = [...new Set(best.map(judged))].sort().slice(best.length > FEW ? -1 : 0);
+  const told = wanted
+    ? [
+      { weights: wanted, colour: `${RIGHT};opacity:.4` },
+      ...now.map((colour) => ({ ...lines[0], colour, asked: (key) => judged(key) === colour })),
+    ]
+    : lines;
+  told.forEach(({ key, weights, colour, asked, from: own = from }, place) => {
     const x = place % abreast * room / 2,
       y = 10 + LINE * Math.floor(place / abreast),
       name = single ? wanted ? "now: " : "" : `${key}: `,
       asks = `“${words[own] ?? asker}”`;
-    if (told[1]) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `${key} line`);
+    if (told[1]) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `line ${place}`);
     page.words(
       x + (told[1] ? 30 : 0),
       y,
-      (key ? `${name}${asks} reads ` : `Puzzle: make ${asks} read `) + found(words, weights),
+      (!key ? `Puzzle: make ${asks} read ` : wanted && place > 1 ? "and too much: " : `${name}${asks} reads `) +
+        found(words, weights, asked),
       BOLD,
-      `told ${key}`,
+      `told ${place}`,
     );
   });
   const arc = (name, a, b, shift, look) => {

@@ -103,7 +103,7 @@ export default figure((data) => {
         from: one ? it : row,
         asker: "your query",
         wanted: reading?.wanted[row],
-        spots: 2,
+        spots: 3,
         room: page.width,
         press: one ? null : (query) => page.change({ query }),
       });
