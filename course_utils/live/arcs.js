@@ -18,7 +18,7 @@ function found(words, weights, asked = () => true) {
 
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
    from: the place of the word that asks, or -1 for one that is not in the sentence, which is called `asker`. wanted: how
-   much each key should get, if that is known: a pale arc, to be filled; what gets too much is orange. twins: whether
+   much each key should get, if that is known: a pale arc, wider than what it gets; what gets too much is orange. twins: whether
    words like the one that asks stand out with it. press(place): by a
    word. Above all stands who reads what, spots times at most. Gives the height. */
 export function arcs(
@@ -80,7 +80,13 @@ export function arcs(
     if (wanted?.[key]) { // a frame around a word that should be found, and the arc that should lead there
       const half = wide[key] / 2 - 2, frame = flat ? [b - half, base + 3, 2 * half] : [base + 4, b - 11, wide[key] + 4];
       page.box(`target ${key}`, ...frame, 22, `stroke:${RIGHT};stroke-width:2;stroke-dasharray:4 3;rx:5px`, 2);
-      arc(`goal ${key}`, along(from), b, 0, `stroke:${RIGHT};stroke-width:${wanted[key] * THICK + 4};opacity:.3`);
+      arc(
+        `goal ${key}`,
+        along(from),
+        b,
+        0,
+        `stroke:${RIGHT};stroke-width:${Math.max(wanted[key], lines[0].weights[key]) * THICK + 8};opacity:.3`,
+      );
     }
     lines.forEach(
       ({ key: line, weights, colour = judged(key), from: own = from, masked }, place) => {
