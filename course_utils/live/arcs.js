@@ -18,8 +18,8 @@ function found(words, weights, asked = () => true) {
 
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
    from: the place of the word that asks, or -1 for one that is not in the sentence, which is called `asker`. wanted: how
-   much each key should get, if that is known: a pale arc, wider than what it gets; what gets too much is orange. twins: whether
-   words like the one that asks stand out with it. press(place): by a
+   much each key should get, if that is known: a pale arc, around what it gets; what gets too much is orange. twins:
+   whether words like the one that asks stand out with it. press(place): by a
    word. Above all stands who reads what, spots times at most. Gives the height. */
 export function arcs(
   page,

@@ -9,8 +9,10 @@ import {
   LEAK,
   limit,
   longest,
+  MARK,
   most,
   range,
+  RIGHT,
   say,
   short,
   sum,
@@ -156,13 +158,10 @@ export default figure((data) => {
     );
     const keeps = outputs.map((list, h) => list.map((value) => value > heads[h].context[row][0] / 2 - 0.01));
     const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), y = page.height + 2 * TITLE;
-    page.words(
-      0,
-      y - TITLE,
-      `half dropped, ${THROWS} times: right ${sum(right)} times, wanted: ${THROWS * puzzle.survive.need}`,
-      BOLD,
-      "throws",
-    );
+    const hits = sum(right), wanted = THROWS * puzzle.survive.need; // the goal, in the place of what should be read
+    page.line("M0 10h24", `stroke:${hits < wanted ? MARK : RIGHT};stroke-width:5`, "line 0");
+    page.words(30, 10, `half dropped: right ${hits} of ${THROWS} times, wanted: ${wanted}`, BOLD, "told 0");
+    page.words(x, y - 10, "each column: a throw");
     page.column(x - 6, y, LOW, [...heads.map((_, h) => `head ${h}`), yes ? "sum > 0.5" : "sum < 0.5"], [heads.length]);
     page.grid("throws", x, y, cell, LOW, [...keeps, right], {
       colour: (yes, h) => yes ? HEADS[0] : keeps[h] ? [...LEAK, 0.14] : HEADS[1],
