@@ -673,10 +673,11 @@ def my_layer_without(x):
     return my_padded_layer(x, mask=torch.zeros_like)
 
 
-live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens, without=my_layer_without)
+names = ["(padding)", *tokens[1:]]
+live.try_layer(lambda length, dropout: my_padded_layer, inputs, names, without=my_layer_without)
 
 # %% [markdown]
-# With a correct mask, only row 1 depends on "Your": the rest of column 1 is empty.
+# With a correct mask, only row 1 depends on the padding: the rest of column 1 is empty.
 
 # %% [markdown]
 # ## What you can do now

@@ -217,7 +217,7 @@ def test_the_sentence_that_goes_wrong_is_shown_when_asked_for(opened):
     assert [word for word in drawn if word in play.BOARDS["1.1"].words][: len(quoted)] == quoted
 
 
-SEEN_FIRST = {"1.1": "cat", "1.4": "bread” and “cheese", "2.1": "bike” and “it", "3.1": "a", "3.3": "a"}
+SEEN_FIRST = {"1.1": "cat", "1.4": "bread” and “cheese", "2.1": "bike", "3.1": "a", "3.3": "a"}
 SEEN_FIRST |= {"4.2": "b", "5.1": "d"}
 
 
@@ -229,7 +229,7 @@ def test_more_heads_survive_more_throws_of_dropout(opened):
         shown.locator(f"{LIVE} input[name=heads]").fill(heads)
         texts = shown.locator(f"{LIVE} svg text").all_text_contents()
         right = texts.count("✓")
-        assert f"half dropped, 20 times: right {right} times, wanted: 19" in texts
+        assert f"half dropped: right {right} of 20 times, wanted: 19" in texts
         assert f"together: “b” receives {0.25 * int(heads):g}, wanted: above 0.5" in texts
         found.append(right)
     assert found[0] == 0 < 10 < found[1] < 18 < found[2], found
@@ -245,9 +245,10 @@ def test_before_the_first_move_the_goal_is_framed_and_said_and_a_mistake_is_seen
     told = " | ".join(shown.locator(f"{LIVE} svg text").all_text_contents())
     asks = words[words.index("it") if board.kind == "query" else -1]
     named = f"“{words[wanted.argmax()]}”" if np.count_nonzero(wanted) == 1 else ""
-    assert f"Puzzle: make “{asks}” read {named}" in told and f"now: “{asks}” reads “{SEEN_FIRST[id]}”" in told
+    goal = f"Puzzle: make “{asks}” read {named}" if id != "4.2" else "half dropped: right 14 of 20 times, wanted: 19"
+    assert goal in told and f"now: “{asks}” reads “{SEEN_FIRST[id]}”" in told
     orange = shown.locator(f"{LIVE} svg path[style*='rgb(194, 65, 12)']").count()
-    assert (orange > 0) == (id != "4.2"), "what gets too much; of 4.2 only the sum is wrong"
+    assert orange, "what gets too much; of 4.2 what is wrong too often"
     shown.wait_for_timeout(400)
     assert page.said(shown).startswith("Change the numbers until")
     shown.get_by_label("show the sentence from the reply").check()

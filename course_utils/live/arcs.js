@@ -5,23 +5,25 @@ import { BOLD, END, FAINT, fixed, LETTER, limit, MARK, MIDDLE, range, RIGHT, sum
 const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, SEEN = 0.005, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20;
 const NEARLY = 0.7, FEW = 2; // what gets nearly as much as the first is named with it, unless there are too many
 
-// What weights say in a few words.
-function found(words, weights) {
-  const top = Math.max(...weights), best = range(words.length).filter((key) => weights[key] > NEARLY * top);
+const leading = (weights) => range(weights.length).filter((key) => weights[key] > NEARLY * Math.max(...weights));
+
+// What weights say in a few words, of the keys that are asked for.
+function found(words, weights, asked) {
+  const top = Math.max(...weights), best = leading(weights);
   if (top < SEEN) return "nothing";
   if (best.length > FEW) return `${best.length < words.length ? "many" : "all"} words about equally`;
   return (top < 0.5 && best.length < 2 ? "mostly " : "") +
-    [...new Set(best.map((key) => `“${words[key]}”`))].join(" and ");
+    [...new Set(best.filter((key) => !asked || asked(key)).map((key) => `“${words[key]}”`))].join(" and ");
 }
 
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
    from: the place of the word that asks, or -1 for one that is not in the sentence, which is called `asker`. wanted: how
-   much each key should get, if that is known: a pale arc, to be filled; what gets too much is orange. twins: whether
-   words like the one that asks stand out with it. press(place): by a
+   much each key should get, if that is known: a pale arc, around what it gets; what gets too much is orange. twins:
+   whether words like the one that asks stand out with it. press(place): by a
    word. Above all stands who reads what, spots times at most. Gives the height. */
 export function arcs(
   page,
-  { words, lines, from, asker, wanted, spots = lines.length, twins, room = page.width, press = null },
+  { words, lines, from, asker, wanted, spots = lines.length, twins, room = page.width, press },
 ) {
   const large = sum(words.map((word) => word.length * LARGE + GAP)) <= room, letter = large ? LARGE : LETTER;
   const narrow = words.map((word) => word.length * letter + GAP), flat = sum(narrow) <= room;
@@ -38,23 +40,28 @@ export function arcs(
       ? sum(wide.slice(0, place)) + wide[place] / 2
       : (place + 0.5) * ROW);
   const spot = (place, up) => flat ? `${place} ${base - up}` : `${base - up} ${place}`;
-  const judged = (key) =>
-    !wanted ? RIGHT : lines[0].weights[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
-  const now = words.some((_, key) => judged(key) === MARK) ? MARK : RIGHT;
-  const told = wanted ? [{ weights: wanted, colour: `${RIGHT};opacity:.4` }, { ...lines[0], colour: now }] : lines;
-  told.forEach(({ key, weights, colour, from: own = from }, place) => {
+  const [{ weights: mine }] = lines, best = leading(mine);
+  const judged = (key) => !wanted ? RIGHT : mine[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
+  const told = wanted
+    ? [
+      { weights: wanted, colour: `${RIGHT};opacity:.4` },
+      // what is named now, a line for each colour: first what is right
+      ...[...new Set(best.map(judged))].sort().slice(best.length > FEW ? -1 : 0).map((colour) => ({
+        weights: mine,
+        colour,
+        asked: (key) => judged(key) === colour,
+      })),
+    ]
+    : lines;
+  told.forEach(({ key, weights, colour, asked, from: own = from }, place) => {
     const x = place % abreast * room / 2,
       y = 10 + LINE * Math.floor(place / abreast),
-      name = single ? wanted ? "now: " : "" : `${key}: `,
-      asks = `“${words[own] ?? asker}”`;
-    if (told[1]) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `${key} line`);
-    page.words(
-      x + (told[1] ? 30 : 0),
-      y,
-      (key ? `${name}${asks} reads ` : `Puzzle: make ${asks} read `) + found(words, weights),
-      BOLD,
-      `told ${key}`,
-    );
+      asks = `“${words[own] ?? asker}” read`,
+      says = wanted
+        ? [`Puzzle: make ${asks} `, `now: ${asks}s `, "and too much: "][place]
+        : `${single ? "" : `${key}: `}${asks}s `;
+    if (told[1]) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `line ${place}`);
+    page.words(x + (told[1] ? 30 : 0), y, says + found(words, weights, asked), BOLD, `told ${place}`);
   });
   const arc = (name, a, b, shift, look) => {
     const up = 1.3 * (18 + (HIGH - 34) * Math.min(1, Math.abs(b - a) / (flat ? 400 : 200)));
@@ -71,7 +78,13 @@ export function arcs(
     if (wanted?.[key]) { // a frame around a word that should be found, and the arc that should lead there
       const half = wide[key] / 2 - 2, frame = flat ? [b - half, base + 3, 2 * half] : [base + 4, b - 11, wide[key] + 4];
       page.box(`target ${key}`, ...frame, 22, `stroke:${RIGHT};stroke-width:2;stroke-dasharray:4 3;rx:5px`, 2);
-      arc(`goal ${key}`, along(from), b, 0, `stroke:${RIGHT};stroke-width:${wanted[key] * THICK + 4};opacity:.3`);
+      arc(
+        `goal ${key}`,
+        along(from),
+        b,
+        0,
+        `stroke:${RIGHT};stroke-width:${Math.max(wanted[key], mine[key]) * THICK + 8};opacity:.3`,
+      );
     }
     lines.forEach(
       ({ key: line, weights, colour = judged(key), from: own = from, masked }, place) => {
@@ -96,8 +109,6 @@ export function arcs(
       place = flat ? [b, base + 14] : [base + 10, b];
     page.words(...place, word, look + bold, `word ${key}`, press && (() => press(key)));
   });
-  if (from < 0) {
-    page.words(...(flat ? [along(-1), base + 14] : [base + 10, along(-1)]), flat ? "" : asker, BOLD, "asker");
-  }
+  if (from < 0 && !flat) page.words(base + 10, along(-1), asker, BOLD, "asker");
   return flat ? base + 48 : start + words.length * ROW + 6;
 }

@@ -25,7 +25,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
       values,
       colour: several ? `rgb(${HEADS[head]})` : undefined,
     }));
-    const chosen = head < 0 ? all : [all[head]];
+    const chosen = head < 0 ? all : [all[head]], lines = linesFrom(chosen, query);
     let y = 0;
     if (withArcs) {
       const row = at?.row ?? query;
@@ -44,17 +44,19 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
       });
     }
     if (losses) y = curve(page, y, moment);
+    page.shown = { moment: steps[moment] };
     page.height = y; // one row's weights stand under the words already
-    const said = !(alone && withArcs) && maps(page, chosen.map(({ key, values }) => ({ key, values })), {
-      names,
-      keys,
-      digits: exact ? 4 : 3,
-      hidden: (row, column) => masked[row][column],
-      row: query,
-      at,
-      y,
-      spots: heads.length,
-    });
+    const said = !(alone && withArcs) &&
+      maps(page, lines.map(({ key, values, from: row }) => ({ key, values, row })), {
+        names,
+        keys,
+        digits: exact ? 4 : 3,
+        hidden: (row, column) => masked[row][column],
+        row: query,
+        at,
+        y,
+        spots: heads.length,
+      });
     if (at) {
       const score = scores?.[all.findIndex(({ key }) => key === at.part)][at.row][at.column];
       return `${several ? `${at.part}, ` : ""}${said}${Number.isFinite(score) ? exactly`, score ${score}` : ""}.`;
@@ -64,10 +66,9 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
         chosen.length > 1 ? `; each map is a ${kind}` : ""
       }. Pick a query to read it.`;
     }
-    const lines = linesFrom(chosen, query),
-      read = (chain ? lines.toReversed() : lines).slice(0, SAID).map((
-        { key, weights, from = 0 },
-      ) => (several ? `${key}: ` : "") + favourites(weights, keys, names[from]));
+    const read = (chain ? lines.toReversed() : lines).slice(0, SAID).map((
+      { key, weights, from = 0 },
+    ) => (several ? `${key}: ` : "") + favourites(weights, keys, names[from]));
     return `${losses ? `Step ${steps[moment]}: loss ${fixed(losses[moment])}. ` : ""}${read.join("; ")}.${
       chosen.length > SAID ? ` Pick a ${kind} to read the others.` : ""
     }${query === first && !alone ? " Pick another word to see what it reads." : ""}`;
@@ -84,17 +85,21 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     return top + CURVE + 12;
   }
 
-  function linesFrom(chosen, row) {
-    let from = row;
-    return chosen.toReversed().map(({ key, values, colour }) => {
+  function linesFrom(chosen, from) {
+    return chosen.toReversed().map((each) => {
       const asks = alone ? 0 : from;
-      const line = { key, weights: values[asks], colour, masked: [...masked[asks], true], ...(!alone && { from }) };
-      if (chain) from = most(values[from]);
+      const line = {
+        ...each,
+        weights: each.values[asks],
+        masked: masked[asks]?.concat(true),
+        ...(!alone && { from }),
+      };
+      if (chain && from >= 0) from = most(each.values[from]);
       return line;
     }).reverse();
   }
 
-  const controls = losses ? { moment: ["slide", "moment of training", steps.length - 1, steps.length - 1] } : {};
+  const controls = losses ? { moment: ["slide", "step of training", steps.length - 1, steps.length - 1] } : {};
   if (!alone) controls.query = ["select", "query", first, names];
   if (several) controls.head = ["select", kind, -1, [...heads.keys()]];
   return { controls, draw, letters: several ? 330 : 180 };

@@ -188,7 +188,8 @@ function show(el, { controls = {}, more, draw, letters, copies }) {
       if (control.type === "number" && control === document.activeElement && +control.value === state[name]) continue;
       control[field(control)] = state[name]; // of a slider, or its highest
       if (control.type !== "range") continue;
-      control.nextSibling.value = fixed(+control.value, control.step.slice(2).length); // as many decimals as a step has
+      // what a figure says of it, or as many decimals as a step has
+      control.nextSibling.value = page.shown?.[name] ?? fixed(+control.value, control.step.slice(2).length);
       control.ariaValueText = control.parentNode.textContent;
     }
     if (said.textContent !== isolated(sentence)) said.textContent = isolated(sentence);

@@ -47,7 +47,7 @@ export function unpacked({ shape, letters }) {
 
 /* Maps side by side, as large as there is room for right of x (or so much room) and below y, and what their colours mean. Each is a row per
    query and a column per key. Gives what the cell of weights that is pointed at says. list: [{key, values: rows of numbers}],
-   and what is for all or for one of them: title. axes: what rows, columns and sums beside rows are. row: where names pick one, the
+   and what is for all or for one of them: title. axes: what rows, columns and sums beside rows are. row: where names pick one, for all or for one, the
    picked one or -1. at: the row and the column to light up. told: what is read of a cell, if not its value. colour, ...: of a
    grid. counts(row, column): whether a cell is in the row's sum, as those are that are not hidden. marks: of colours, [what one means,
    it]. scale: other ones, and what their end is called. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
@@ -101,6 +101,7 @@ export function maps(
       title = key,
       axes: [rows, columns, sums] = AXES,
       told = values,
+      row: picked = row,
       ...look
     },
     spot,
@@ -120,7 +121,7 @@ export function maps(
         y,
         cell,
         names.map(short),
-        [row, at?.row],
+        [picked, at?.row],
         row !== undefined && ((query) => page.change({ query: query === row ? -1 : query })),
       );
       keys.forEach((name, place) =>
@@ -148,7 +149,7 @@ export function maps(
       image(page, x, y, wide, high, values, (...cell) => hidden?.(...cell.slice(1)) ? MASKED : colour(...cell));
     }
     page.grid(key, x, y, cell, cell, values, { ...look, drawn, label: title, text });
-    if (row >= 0) page.pick(key, row);
+    if (picked >= 0) page.pick(key, picked);
     if (!at) return "";
     page.light(key, at.row);
     page.light(key, undefined, at.column);
@@ -175,7 +176,7 @@ function legend(
     values.flatMap((line, row) =>
       line.map((value, column) => hidden?.(row, column) ? MASKED : (colour || weightColour)(value, row, column))
     )
-  ).join(" ");
+  );
   const place = flow(page.width, left - 24, 18);
   if (scale) {
     image(page, left, y, 120, 10, SCALE, scale[0]);
@@ -184,18 +185,19 @@ function legend(
     place(156 + LETTER * scale[1].length);
   }
   for (
-    const [name, colour, shown] of [
-      ["masked", MASKED, seen.includes(MASKED)],
+    // of the cells with a colour, the most covered one
+    const [name, like, colour = seen.filter((each) => `${each}`.startsWith(like)).sort().pop()] of [
+      ["masked", MASKED],
       [
         "above 1",
-        weightColour(1.5),
-        scale === WEIGHTS && list.some(({ values }) => Math.max(...values.flat()) > 1 + 1e-9),
+        "",
+        scale === WEIGHTS && list.some(({ values }) => Math.max(...values.flat()) > 1 + 1e-9) && weightColour(1.5),
       ],
-      ["nan", NAN, seen.includes(NAN)],
-      ...marks.map(([name, colour]) => [name, colour, seen.includes(colour)]),
+      ["nan", NAN],
+      ...marks,
     ]
   ) {
-    if (!shown) continue;
+    if (!colour) continue;
     const spot = place(28 + LETTER * name.length);
     page.grid(name, spot.x, y + spot.y, 15, 11, [[0]], {
       colour: () => colour,

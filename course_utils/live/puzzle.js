@@ -9,8 +9,10 @@ import {
   LEAK,
   limit,
   longest,
+  MARK,
   most,
   range,
+  RIGHT,
   say,
   short,
   sum,
@@ -73,8 +75,7 @@ export default figure((data) => {
 
   function draw(page, state, at) {
     const { heads = 1, head = 0, alike, failing } = state;
-    const shown = Math.min(head, heads - 1);
-    const columns = state.columns ?? data.columns, place = alike ? 0 : shown;
+    const columns = state.columns ?? data.columns, place = alike ? 0 : Math.min(head, heads - 1);
     if (state.design === last.design && state.picked === last.picked && state.number !== last.number) {
       put(state.picked, state.number); // it was typed
     }
@@ -88,13 +89,13 @@ export default figure((data) => {
     const { unknown, rows } = failing && wrong?.reading
       ? { unknown: [], rows: wrong.reading.rows }
       : read(state.sentence);
-    const names = rows.map((row) => words[row % count]), text = names.join(" ");
+    const names = rows.map((row) => words[row % count]);
     page.height = 0;
-    let told = "", bold = [];
+    let bold = [];
     if (rows.length) {
       const it = names.lastIndexOf("it"), row = one ? 0 : Math.min(state.query, rows.length - 1);
       const { weights, context } = headOf(puzzle, asked(mine), rows),
-        reading = judged.find((each) => each.words.join(" ") === text);
+        reading = judged.find((each) => String(each.words) === String(names));
       const rowsOf = (word) => puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []);
       bold = [row, most(weights[row])].map(rowsOf); // where the numbers stand that the two words meet with
       page.height = arcs(page, {
@@ -103,8 +104,7 @@ export default figure((data) => {
         from: one ? it : row,
         asker: "your query",
         wanted: reading?.wanted[row],
-        spots: 2,
-        room: page.width,
+        spots: 3,
         press: one ? null : (query) => page.change({ query }),
       });
       if (context) {
@@ -117,9 +117,8 @@ export default figure((data) => {
         page.height += 20;
         if (stack && goal) throws(page, together, row, yes);
       }
-      if (simple) told = hunt(names, weights[0]);
+      if (simple) return hunt(names, weights[0]);
     }
-    if (simple) return told;
     matrices(page, mine, at, nudge, picked, bold);
     page.copied = data.python.split("{}")
       .reduce((left, right, m) =>
@@ -155,14 +154,10 @@ export default figure((data) => {
       range(THROWS).map(() => 2 * sum(weights[row].map((weight, key) => kept() ? weight * value[key][0] : 0)))
     );
     const keeps = outputs.map((list, h) => list.map((value) => value > heads[h].context[row][0] / 2 - 0.01));
-    const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), y = page.height + 2 * TITLE;
-    page.words(
-      0,
-      y - TITLE,
-      `half dropped, ${THROWS} times: right ${sum(right)} times, wanted: ${THROWS * puzzle.survive.need}`,
-      BOLD,
-      "throws",
-    );
+    const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), y = page.height + TITLE;
+    const hits = sum(right), wanted = THROWS * puzzle.survive.need; // the goal, in the place of what should be read
+    page.line("M0 10h24", `stroke:${hits < wanted ? MARK : RIGHT};stroke-width:5`, "line 0");
+    page.words(30, 10, `half dropped: right ${hits} of ${THROWS} times, wanted: ${wanted}`, BOLD, "told 0");
     page.column(x - 6, y, LOW, [...heads.map((_, h) => `head ${h}`), yes ? "sum > 0.5" : "sum < 0.5"], [heads.length]);
     page.grid("throws", x, y, cell, LOW, [...keeps, right], {
       colour: (yes, h) => yes ? HEADS[0] : keeps[h] ? [...LEAK, 0.14] : HEADS[1],
