@@ -231,8 +231,8 @@ print("keys.shape:", keys.shape)
 print("values.shape:", values.shape)
 
 # %% [markdown]
-# **Step 2: score.** This is the dot product of chapter 1, but of a query and a key instead of two embeddings:
-# $\omega_{2j} = q^{(2)} \cdot k^{(j)}$.
+# **Step 2: score.** This is the dot product of chapter 1, but of a query $q^{(2)}$ and a key $k^{(j)}$ instead of two
+# embeddings: $\omega_{2j} = q^{(2)} \cdot k^{(j)}$.
 
 # %% name="one-score"
 key_2 = keys[1]

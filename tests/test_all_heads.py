@@ -66,9 +66,9 @@ def sentences(*changes):
 def test_a_click_on_the_word_that_changes_shows_which_heads_turn(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, examples.made(show_preferences, sentences("ran", "sat"), "it").html())
     picture = shown.locator(".course-live svg")
-    for word, cat, dog in [("ran", 6, 0), ("sat", 5, 1)]:
+    for word, other, cat, dog in [("ran", "sat", 6, 0), ("sat", "ran", 5, 1)]:
         texts = picture.locator("text").all_text_contents()
-        assert {f'{cat} prefer "cat"', f'{dog} prefer "dog"', "1 turns"} <= set(texts)
+        assert {f'{cat} prefer "cat"', f'{dog} prefer "dog"', f'⇄ 1 changes with "{other}"'} <= set(texts)
         assert "5 of 6 heads prefer the same noun" in page.said(shown)
         picture.get_by_text(f"{word} ⇄").click()
     assert page.state(shown)["sentence"] == 0

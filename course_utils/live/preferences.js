@@ -47,7 +47,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     const counts = [0, 1].map((noun) => sum(every.map(([l, h]) => +(preferred(now, l, h) === noun))));
     const turned = every.filter(([l, h]) => turns(l, h)).length, spot = flow(page.width, LABELS, LEGEND);
     const counted = nouns.map((noun, k) => `${counts[k]} prefer "${noun}"`);
-    if (twin) counted.push(`⇄ ${turned} ${turned === 1 ? "turns" : "turn"}`);
+    if (twin) counted.push(`⇄ ${turned} ${turned === 1 ? "changes" : "change"} with "${twin.tokens[place]}"`);
     counted.forEach((text, k) => {
       const { x, y } = spot(text.length * LETTER + 44);
       if (k < 2) page.box(`legend ${k}`, x, low + y, 16, 12, `fill:rgb(${HEADS[k]})`);
