@@ -814,8 +814,8 @@ for name, heads in {"found": [(layer, head)], "control": [(layer, (head + 1) % 9
 # ## Guess, then check
 #
 # Generation is slow because each token takes a whole pass. But one pass can *check* many tokens at once, as in
-# training. So guess a few cheaply, and keep those that the model itself would have written. This is **speculative
-# decoding** (Leviathan et al., 2023).
+# training. So guess a few cheaply, and keep those that the model itself would have written. This is
+# **speculative decoding** (Leviathan et al., 2023).
 
 # %% [markdown]
 # ### Exercise 11.5 · Accept guesses
