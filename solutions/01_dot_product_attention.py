@@ -121,7 +121,7 @@ for name, (colour, tip) in arrows.items():
 pictures.show(figure)
 
 # %% [markdown]
-# The cat's arrow points the same way as the query. The mouse's arrow is at a right angle to it, so its score is 0.
+# The cat's arrow points the same way as the query. The mouse's arrow is at a right angle to both and scores 0.
 #
 # Next, **softmax** turns the scores into **weights**, positive shares that sum to 1. The larger a score, the larger its
 # weight. (The formula comes later; you do not need it yet.) With these weights we mix the values. "it" went in as four

@@ -758,9 +758,9 @@ squares = (received - ages).pow(2)
 print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean():.3f}")
 
 # %% [markdown]
-# The unseen pair is harder: for Paul, "he" receives 5.46 instead of 5, and the loss is 0.107, against 0.007 for the
-# others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. The other words add the rest, mostly Tom's
-# 0.50. The loss asks for ages, not for weights.
+# It found nearly that. The unseen pair is harder: for Paul, "he" receives 5.46 instead of 5, and the loss is 0.107,
+# against 0.007 for the others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. The other words add the
+# rest, mostly Tom's 0.50. The loss asks for ages, not for weights.
 #
 # ## What you can do now
 #

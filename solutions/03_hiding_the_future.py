@@ -132,7 +132,7 @@ print(visible)
 # %% [markdown]
 # How do we tell softmax "no weight at all"? A score of 0 will not do: $\exp(0) = 1$ gives a share like any other. But
 # $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever a cell is hidden; from here on, our masks are `True`
-# there. `masked_fill` returns a new tensor that holds its second argument wherever the first is `True`.
+# there. `masked_fill(mask, value)` returns a new tensor with `value` wherever `mask` is `True`.
 
 # %% name="minus-infinity"
 hidden = visible == 0  # True where a cell is hidden
@@ -685,7 +685,7 @@ live.try_layer(lambda length, dropout: my_padded_layer, inputs, names, without=m
 # Answer two final questions without looking back.
 
 # %% [markdown]
-# **Question 3.4.** Six queries and six keys have 64 random numbers of variance 1 each. Most rows of weights give over
+# **Question 3.4.** Six queries and six keys each have 64 random numbers of variance 1. Most rows of weights give over
 # 90% to one token. Why?
 #
 # * **a** Softmax always picks one winner.

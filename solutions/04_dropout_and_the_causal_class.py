@@ -68,9 +68,9 @@ review()
 # %% [markdown]
 # ## The causal class
 #
-# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model needs
-# them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. Later, we drop half of a
-# head's weights at random in training, and it does better on new data. Why?
+# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model
+# needs them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. Later, we drop
+# half of the weights at random in training: the head does better on new data. Why?
 #
 # You know most lines of the class below from chapters 2 and 3. The new ones store the mask, cut it to the length of the
 # sentence, and check, create and apply dropout.
@@ -188,10 +188,11 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtype)
 
 # %% [markdown]
-# Only the parameter is trained. The parameter and the buffer are saved, and both became `float64`. The plain attribute
-# is in neither list, and `.to()` does not touch it: when the module moves to a GPU, this tensor stays on the CPU, where
-# scores on the GPU cannot use it. So the mask is a buffer. It stays `bool`, because `.to(torch.float64)` converts only
-# floating-point tensors. (The class can rebuild the mask, so it need not be saved: `persistent=False`.)
+# Only the parameter is trained. The parameter and the buffer are saved, and both became `float64`. The plain
+# attribute is in neither list, and `.to()` does not touch it: when the module moves to a GPU, this tensor stays on
+# the CPU, where scores on the GPU cannot use it. So the mask is a buffer. It stays `bool`, because
+# `.to(torch.float64)` converts only floating-point tensors. (The mask can be rebuilt; `persistent=False` would keep
+# it out of the file.)
 #
 # One step of the class remains: dropout.
 
@@ -261,7 +262,7 @@ for name, weights in [("equal", equal), ("trained", trained)]:
 # %% [markdown]
 # Training abandoned the best weights. Three thermometers now have most of the weight, because their errors on the six
 # days nearly cancel out: the error of the mixture falls from 0.045 to 0.005. New days have other errors, and the
-# mixture's error rises from 0.042 to 0.061. The head **overfits**.
+# mixture's error rises from 0.042 to 0.061. These weights **overfit**.
 #
 # Next comes a strange rule, **dropout**: at each step, every weight is set to 0 with probability one half. (We
 # average 20 draws per step, since one is too noisy; the division is explained below.) Which of the two errors will

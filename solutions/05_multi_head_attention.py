@@ -352,10 +352,10 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
           f" named as chased: {vocabulary[named[s]]}")
 
 # %% [markdown]
-# In all twelve, the chaser gets more weight than the chased; other words get the rest. When the mouse is the chaser,
-# almost nothing is left for the other animal: "it" names the cat both times and is right once. When the cat chases the
-# hen, "it" even names a mouse. To tell two animals apart, one head must favour one; then the other is faint. (A later
-# layer can amplify it; two heads deliver both at full strength.)
+# In these four, the chaser gets more weight than the chased; other words get the rest. When the mouse is the chaser,
+# almost nothing is left for the other animal: "it" names the cat both times and is right once. When the cat chases
+# the hen, "it" even names a mouse. To tell two animals apart, one head must favour one; then the other is faint. (A
+# later layer can amplify it; two heads deliver both at full strength.)
 #
 # Guess for each of the two heads: which column will be bright, and from which word on?
 

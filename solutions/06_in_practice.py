@@ -81,7 +81,7 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# An article on BERT has a layer that takes queries, keys, values and a mask as separate arguments. Ours has heads as in
+# A layer in an article on BERT takes queries, keys, values and a mask as separate arguments. Ours has heads as in
 # chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate function does the
 # hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
 

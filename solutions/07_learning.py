@@ -132,7 +132,7 @@ print(f"{0.01 * right + 0.99 * wrong:.4f}")
 #
 # Compute the losses of one sequence; try it without `F.cross_entropy`. The scores in row $t$ predict token $t + 1$.
 # So the last row has no target, and there are $T - 1$ losses. Scores may be large: the loss of a very unlikely token
-# must be large but finite. Training needs their gradients, so use torch's functions throughout.
+# must be large but finite. Training needs gradients, so use torch's functions throughout.
 
 # %% name="exercise-7-1"
 def my_next_token_losses(scores, tokens):
@@ -225,7 +225,7 @@ with torch.no_grad():
     print("random part {:.1f}, repeat {:.1f}".format(*parts(next_token_losses(model, fresh))))
 
 # %% [markdown]
-# Untrained, the model knows nothing about either part: both losses are 4.6, about the floor. All tokens get about the
+# Untrained, the model knows nothing about either part: both losses are 4.6, near the floor. All tokens get about the
 # same probability.
 
 # %% [markdown]

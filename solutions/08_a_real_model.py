@@ -303,7 +303,7 @@ print(pair[1].tokens)
 print(is_padding[1])
 
 # %% [markdown]
-# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the same vectors as alone?
+# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the vectors they do alone?
 
 # %% name="padded-batch"
 numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)

@@ -787,8 +787,8 @@ live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, hea
 
 # %% [markdown]
 # Head 23.3 does the same in both sentences. In the first it looks at the second "John"; without the head, the model
-# writes "John" a third time. In the other it looks at the second "dog"; without it, "dog" becomes likelier, but the
-# next word is still "cat". Other heads also affect these words.
+# writes "John" a third time. In the other it looks at the second "dog"; with the head off, "dog" gains, but the next
+# word is still "cat". Other heads also affect these words.
 
 # %% [markdown]
 # ## Your own head
