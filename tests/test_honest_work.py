@@ -18,6 +18,7 @@ from tests.support.students import Book, checked
 
 __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
 more = pytest.mark.every_setting("more notebooks with edits")
+many = pytest.mark.in_matrix("many notebooks with edits")
 
 ANSWER = "def my_causal_weights(scores):\n    T = scores.shape[-1]\n"
 SOFTMAX = "scores.masked_fill({}, -torch.inf).softmax(-1)"
@@ -186,7 +187,9 @@ def test_by_names_alone_it_would_not(case, sandbox, monkeypatch):
     assert status(sandbox, *BY_STATE[case])[0] == NOT_YET
 
 
-@pytest.mark.parametrize("number", [*range(10), *(pytest.param(k, marks=more) for k in range(10, 200))])
+@pytest.mark.parametrize(
+    "number", [*range(10), *(pytest.param(k, marks=more if k < 60 else many) for k in range(10, 200))]
+)
 def test_check_and_the_grade_agree_whatever_students_do_to_their_notebooks(number, best, monkeypatch):
     book = Book(number)
     monkeypatch.setenv("COURSE_PROGRESS", "")

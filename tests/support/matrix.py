@@ -23,7 +23,7 @@ COLABS, NEWEST = "2.11.0", "2.15.0"  # versions of torch, beside the one in requ
 FILES = ["requirements.txt", "course_tools/requirements.txt", "tests/requirements.txt"]
 LONG_FILES = (
     *("odd_places", "colab", "colab_versions", "browser", "other_notebooks", "nbgrader", "play"),
-    *("site", "publish", "environment", "grader", "exercise_families"),
+    *("site", "publish", "environment", "grader", "exercise_families", "explanations", "honest_work"),
 )
 TAKING_MINUTES = ["--all", "--long", *(f"tests/test_{name}.py" for name in LONG_FILES)]
 FRESH = ["--all", "tests/test_families.py", "-kdrawn_anew"]
