@@ -207,6 +207,7 @@ def test_a_folder_that_is_no_environment_is_left_alone(clone):
     assert (clone / ".venv/notes.txt").read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.every_setting("no network")
 def test_no_network_is_one_sentence(clone_with_pip):
     unreachable = ask(clone_with_pip, PIP_NO_INDEX="0", PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="1")
     assert unreachable.returncode == 1

@@ -278,7 +278,12 @@ UNREADABLE = {  # nothing of these ever ran
 }
 
 
-@pytest.mark.parametrize("case", STRANGE | REFUSED | UNREADABLE)
+beside_others = pytest.mark.every_setting("strange cells beside others")
+
+
+@pytest.mark.parametrize(
+    "case", [*(pytest.param(each, marks=beside_others) for each in STRANGE | REFUSED), *UNREADABLE]
+)
 def test_a_strange_cell_costs_no_other_cell_anything(case, sandbox):
     odd = (STRANGE | REFUSED | UNREADABLE)[case]
     assert status(sandbox, *around(handed_in.RIGHT, [odd], below=[odd]))[0] == RIGHT

@@ -68,6 +68,7 @@ def test_an_option_that_does_not_exist_is_refused(option, clone):
     assert done.stderr.count("\n") == 1 and "http" not in done.stdout
 
 
+@pytest.mark.every_setting("other options of lab")
 def test_a_port_that_is_taken_is_said_and_no_other_is_used(clone):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -80,6 +81,7 @@ def test_a_port_that_is_taken_is_said_and_no_other_is_used(clone):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps what Jupyter writes elsewhere")
+@pytest.mark.every_setting("a home that cannot be written")
 def test_with_a_home_that_cannot_be_written_it_opens_all_the_same(clone, tmp_path, monkeypatch):
     (tmp_path / "home").touch()  # no folder, so that not even root can write there
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

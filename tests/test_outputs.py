@@ -241,7 +241,7 @@ C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHO
 
 @LINUX
 @pytest.mark.parametrize(
-    "packing", ["folder", pytest.param("zip", marks=pytest.mark.every_setting("odd names in a zip"))]
+    "packing", [pytest.param(each, marks=pytest.mark.every_setting("odd names")) for each in ("folder", "zip")]
 )
 def test_names_that_the_locale_cannot_show_come_out_as_they_are(packing, tmp_path):
     handed = {f"{name}/{NAME}": packed(notebook({"3.2": handed_in.RIGHT})) for name in NAMES}

@@ -104,6 +104,7 @@ def test_it_needs_a_number_that_fits_on_a_page(handed, here):
     assert "from 1 to 20" in here("--quiz", "400") and "from 1 to 20" in here("--quiz", "-1")
 
 
+@pytest.mark.every_setting("another seed of a quiz")
 def test_a_new_seed_asks_other_questions_and_is_named_as_the_reason_for_other_points(tmp_path, here):
     answers = {"table": {"3.2": that_knows_the_first_call()}, "right": {"3.2": RIGHT, "3.4": MASK}}
     lay(tmp_path / "class", {f"{who}/{NAME}": packed(notebook(own)) for who, own in answers.items()})

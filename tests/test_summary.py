@@ -75,6 +75,7 @@ def test_what_takes_minutes_runs_in_the_matrix_or_when_it_is_named(options, pass
 @pytest.mark.skipif(
     sys.platform != "linux", reason="macOS and Windows have Chrome and Edge where a test cannot hide them"
 )
+@pytest.mark.every_setting("a machine without a browser")
 def test_without_a_browser_the_end_names_the_command_that_brings_one(tmp_path):
     home = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "PLAYWRIGHT_BROWSERS_PATH", "PATH")}
     lines = run(ROOT, "-q", "tests/test_all_heads.py", **home)
