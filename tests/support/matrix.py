@@ -21,11 +21,6 @@ from tests.support import environments
 
 COLABS, NEWEST = "2.11.0", "2.15.0"  # versions of torch, beside the one in requirements.txt
 FILES = ["requirements.txt", "course_tools/requirements.txt", "tests/requirements.txt"]
-LONG_FILES = (
-    *("odd_places", "colab", "colab_versions", "browser", "other_notebooks", "nbgrader", "play"),
-    *("site", "publish", "environment", "grader", "exercise_families", "explanations", "honest_work"),
-)
-TAKING_MINUTES = ["--all", "--long", *(f"tests/test_{name}.py" for name in LONG_FILES)]
 FRESH = ["--all", "tests/test_families.py", "-kdrawn_anew"]
 PASSED, FAILED, NOT_AVAILABLE = "passed", "failed", "not available"
 NO_TESTS = 5  # pytest's status where it found none, or options such as -k chose none
@@ -50,14 +45,24 @@ def combinations():
         if minor != sys.version_info.minor:
             yield f"Python 3.{minor}, torch {pinned}", lambda minor=minor: of_python(minor, pins), about_torch()
     yield "families drawn anew", lambda: sys.executable, FRESH
-    yield "odd folders, Colab, Jupyters, nbgrader, puzzles", lambda: sys.executable, TAKING_MINUTES
+    yield "odd folders, Colab, Jupyters, nbgrader, puzzles", lambda: sys.executable, taking_minutes()
 
 
 def about_torch():
     """All notebooks, and the files of tests that need torch or judge answers."""
-    texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").glob("test_*.py"))}
-    chosen = {repository.relative(file) for file, text in texts.items() if re.search("^import torch", text, re.M)}
-    return ["--long", "notebooks", "solutions", *sorted(chosen | {"tests/test_exercises.py"})]
+    chosen = files_with("^import torch")
+    return ["--long", "notebooks", "solutions", *sorted({*chosen, "tests/test_exercises.py"})]
+
+
+def taking_minutes():
+    """All files with a test that runs only in the matrix, or in more settings there."""
+    return ["--all", "--long", *files_with(r"mark\.in_matrix\(")]
+
+
+def files_with(pattern):
+    """The files of tests whose text has a line with this pattern."""
+    files = sorted((ROOT / "tests").glob("test_*.py"))
+    return [repository.relative(file) for file in files if re.search(pattern, file.read_text(encoding="utf-8"), re.M)]
 
 
 def with_torch(torch):
