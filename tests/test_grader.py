@@ -99,10 +99,11 @@ many_answers = pytest.mark.in_matrix("many answers, graded and checked")
 
 
 def agreements():
-    """(protection, chapter, {exercise: Answer}, changes that explanations try): a wrong row of two chapters.
+    """(protection, chapter, {exercise: Answer}, changes that explanations try) of each notebook to grade.
 
-    In every setting come all chapters, with another protection, too; the matrix has many more rows. In one of a chapter
-    explanations try all changes, in the others a few, the same for both: most of the time would go into changes.
+    By default, two chapters have one notebook of wrong answers each; --all adds one for every other chapter and for the
+    other protection, and the matrix many more. Explanations try all changes in one notebook of a chapter and a few in
+    the others, since these trials take most of the time.
     """
     seen = Counter()
     for chapter, row in rounds(every=20):

@@ -82,7 +82,7 @@ OTHERS = pytest.mark.every_setting("commands in an odd folder")
 
 
 def settings(*soon):
-    """Parametrise with all settings; those that are not named here only with --matrix."""
+    """Parametrise with all settings: those named here run with --all, the others in the matrix."""
     each = [pytest.param(name, marks=OTHERS if name in soon else LONG) for name in SETTINGS]
     return pytest.mark.parametrize("setting", each)
 

@@ -31,7 +31,7 @@ NAMES = ["index", *LEARNERS, "ways", "glossary", "ledger", "api", "search"]
 
 
 def pages(*once):
-    """All pages, as parameters of a test; of those that are not named, two in every setting and all in the matrix."""
+    """All pages as parameters of a test: those named here always, two more with --all, the rest in the matrix."""
     marks = dict.fromkeys(NAMES, pytest.mark.in_matrix("every page of the site"))
     marks |= dict.fromkeys(["05_multi_head_attention", "glossary"], pytest.mark.every_setting("two more pages"))
     marks |= dict.fromkeys(once, ())
