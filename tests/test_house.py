@@ -1,6 +1,7 @@
 """How the code is built: who may use whom, what is public, that what is imported is declared, and all written alike."""
 
 import ast
+import functools
 import graphlib
 import importlib
 import inspect
@@ -42,19 +43,24 @@ def module(path):
 
 PYTHON = [path for folder in (*repository.HOUSES, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 FILES = {module(path): path for path in PYTHON}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
-PACKAGE = [name for name in TREES if name.partition(".")[0] in repository.HOUSES and "." in name]
+PACKAGE = [name for name in FILES if name.partition(".")[0] in repository.HOUSES and "." in name]
+
+
+@functools.cache
+def tree_of(name):
+    """The syntax tree of a module."""
+    return ast.parse(FILES[name].read_text(encoding="utf-8"))
 
 
 def imported(name):
     """The modules that a module imports, on top or inside a function."""
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(tree_of(name)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name} imports from a dot: write the whole name"
             inside = (f"{node.module}.{alias.name}" for alias in node.names)
-            yield from (full if full in TREES else node.module for full in inside)
+            yield from (full if full in FILES else node.module for full in inside)
 
 
 # --- the floors -------------------------------------------------------------------------------------------------------
@@ -97,13 +103,13 @@ def test_no_two_files_need_each_other():
 
 
 def test_every_room_in_the_list_is_there():
-    assert [name for name in ROOMS if name not in TREES] == []
+    assert [name for name in ROOMS if name not in FILES] == []
 
 
 def test_an_import_inside_a_function_says_why_beside_it():
     for name in PACKAGE:
         lines = FILES[name].read_text(encoding="utf-8").splitlines()
-        for function in ast.walk(TREES[name]):
+        for function in ast.walk(tree_of(name)):
             for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else []:
                 if isinstance(node, (ast.Import, ast.ImportFrom)):
                     assert "  # " in lines[node.lineno - 1], f"{name}, line {node.lineno}: import it on top, or say why"
@@ -111,7 +117,7 @@ def test_an_import_inside_a_function_says_why_beside_it():
 
 def test_every_file_says_what_it_is_for_and_every_room_what_may_come_in():
     for name in PACKAGE:
-        words = ast.get_docstring(TREES[name])
+        words = ast.get_docstring(tree_of(name))
         assert words, f"{name}: say in a sentence what it is for"
         if FILES[name].name == "__init__.py":
             assert "What may come in: " in words and " Not: " in words, f"{name}: say what may come in, and what not"
@@ -133,16 +139,13 @@ def listed(tree):
     ]
 
 
-PUBLIC = {name: names for name in PACKAGE if (names := listed(TREES[name]))}
-SHOWN = {  # what chapters define
-    name
-    for path in stored.PATHS
-    for cell in stored.code_cells(stored.read(path))
-    for name in re.findall(r"^(?:class|def) (\w+)", cell.source, re.MULTILINE)
-}
+def public_in(names):
+    """{module: what stands in its `__all__`} of those that have one."""
+    return {name: public for name in names if (public := listed(tree_of(name)))}
 
 
 def test_what_chapters_use_is_public():
+    public = public_in(PACKAGE)
     for source in repository.sources():
         code = re.sub(r"(?m)^( *)%", r"\1# %", source.read_text(encoding="utf-8"))
         tree = ast.parse(code)
@@ -151,26 +154,26 @@ def test_what_chapters_use_is_public():
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "course_utils":
                 for alias in node.names:
                     full = f"{node.module}.{alias.name}"
-                    if full in TREES:
+                    if full in FILES:
                         modules[alias.name] = full
                     else:
-                        assert alias.name in PUBLIC[node.module], f"{source.name} imports {full}: add it to __all__"
+                        assert alias.name in public[node.module], f"{source.name} imports {full}: add it to __all__"
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
                 full = modules[node.value.id]
-                assert node.attr in PUBLIC[full], f"{source.name} uses {full}.{node.attr}: add it to __all__ there"
+                assert node.attr in public[full], f"{source.name} uses {full}.{node.attr}: add it to __all__ there"
 
 
 def test_what_is_public_is_there_and_in_order():
-    for name, names in PUBLIC.items():
+    for name, names in public_in(PACKAGE).items():
         assert names == sorted(names) and all(hasattr(importlib.import_module(name), public) for public in names)
 
 
-FACES = [name for name in PUBLIC if name.count(".") == 1]  # a room's own file: what other projects import from
+FACES = public_in(name for name in PACKAGE if name.count(".") == 1)  # what other projects import from
 THINGS = {  # {what stands in a room's __all__: (the thing, the words of its room)}
     f"{name}.{public}": (thing, importlib.import_module(name).__doc__)
-    for name in FACES
-    for public in PUBLIC[name]
+    for name, names in FACES.items()
+    for public in names
     if callable(thing := getattr(importlib.import_module(name), public))
 }
 
@@ -214,17 +217,24 @@ def raised(function):
 
 
 def test_all_of_a_file_that_chapters_build_is_public():
-    for name, public in PUBLIC.items():
-        if SHOWN & (names := names_in(TREES[name])).keys():
+    shown = {  # what chapters define
+        name
+        for path in stored.PATHS
+        for cell in stored.code_cells(stored.read(path))
+        for name in re.findall(r"^(?:class|def) (\w+)", cell.source, re.MULTILINE)
+    }
+    for name, public in public_in(PACKAGE).items():
+        if shown & (names := names_in(tree_of(name))).keys():
             assert sorted(names) == public, f"{name}: name it in __all__ there"
 
 
 def test_every_function_that_shows_is_public():
+    public = public_in(PACKAGE)
     for name in PACKAGE:
-        showing = [function for function in names_in(TREES[name]) if function.startswith("show_")]
+        showing = [function for function in names_in(tree_of(name)) if function.startswith("show_")]
         face = "course_utils.live" if name.startswith("course_utils.live.") else name
         for function in showing:
-            assert function in PUBLIC[face], f"{function} in {name}: import it in {face}, and name it in __all__ there"
+            assert function in public[face], f"{function} in {name}: import it in {face}, and name it in __all__ there"
 
 
 # --- a short way to the verdict ---------------------------------------------------------------------------------------
@@ -313,7 +323,7 @@ def foreign(name):
 
 
 def test_what_is_imported_is_declared():
-    for name in TREES:
+    for name in FILES:
         unknown = foreign(name) - DECLARED[name.partition(".")[0]]
         assert not unknown, (
             f"{name} imports {unknown}: pin it in requirements.txt, in tests/requirements.txt if only tests need it, "
@@ -322,7 +332,7 @@ def test_what_is_imported_is_declared():
 
 
 def test_what_is_declared_is_imported():
-    used = set().union(*map(foreign, TREES))
+    used = set().union(*map(foreign, FILES))
     assert set(COURSE["brought"]) <= used and set(COURSE["optional"]) <= used
     assert set(COURSE["optional"]) <= TESTS
 
@@ -378,7 +388,9 @@ TEXT = ("read_text", "write_text")  # the encoding is the first argument of one,
 
 
 def test_text_is_read_and_written_in_a_named_encoding():
-    found = {f"{FILES[name].relative_to(ROOT)}, line {line}" for name in TREES for line in in_no_encoding(TREES[name])}
+    found = {
+        f"{FILES[name].relative_to(ROOT)}, line {line}" for name in FILES for line in in_no_encoding(tree_of(name))
+    }
     assert found == set(), 'say encoding="utf-8", in place of text=True, too'
 
 

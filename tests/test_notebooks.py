@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import functools
 import io
 import itertools
 import re
@@ -190,23 +191,27 @@ def shown(path):
         yield from definitions(cell.source).items()
 
 
-SHOWN = {name for path in stored.PATHS for name, _ in shown(path)}
-SHARED = {}  # what chapters build and later ones import: all of a file that holds one such thing
-for path in [*(ROOT / "course_utils").glob("*.py"), *(ROOT / "course_utils/attention").glob("*.py")]:
-    there = definitions(path.read_text(encoding="utf-8"))
-    SHARED |= there if there.keys() & SHOWN else {}
+@functools.cache
+def shared():
+    """{name: source} of what chapters build and later ones import: all of a file that holds one such thing."""
+    names = {name for path in stored.PATHS for name, _ in shown(path)}
+    found = {}
+    for path in [*(ROOT / "course_utils").glob("*.py"), *(ROOT / "course_utils/attention").glob("*.py")]:
+        there = definitions(path.read_text(encoding="utf-8"))
+        found |= there if there.keys() & names else {}
+    return found
 
 
 @each_notebook
 def test_a_class_that_a_chapter_shows_is_the_one_that_later_chapters_import(path):
     for name, source in shown(path):
-        assert SHARED.get(name, source) == source, f"course_utils holds another {name}"
+        assert shared().get(name, source) == source, f"course_utils holds another {name}"
 
 
 @pytest.mark.parametrize("folder", ["notebooks", "solutions"])
 def test_every_shared_class_is_built_in_exactly_one_chapter(folder):
     names = [name for path in stored.PATHS if path.parent.name == folder for name, _ in shown(path)]
-    assert sorted(name for name in names if name in SHARED) == sorted(SHARED)
+    assert sorted(name for name in names if name in shared()) == sorted(shared())
 
 
 # --- complete -------------------------------------------------------------------------------------------------------
