@@ -78,6 +78,7 @@ def test_a_build_makes_both_notebooks_and_leaves_work_alone(clone):
     assert runs(clone) == 2
 
 
+@pytest.mark.every_setting("three builds of a chapter")
 def test_a_changed_sentence_runs_nothing_and_changed_code_its_notebook_only(clone):
     before = made(clone)
     write(clone, CHAPTER.replace("A tiny one", "A small one"))

@@ -158,6 +158,7 @@ def noticed(path):
 
 
 @pytest.mark.any_chapter
+@pytest.mark.every_setting("a chapter without its address")
 def test_without_an_address_the_setup_cell_says_what_to_do(colab):
     with pytest.raises(CellExecutionError) as stopped:
         opened_alone(stored.PATHS[0], colab, "").execute()

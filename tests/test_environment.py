@@ -64,6 +64,7 @@ def test_an_environment_that_satisfies_the_pins_is_used_as_it_is(clone):
     assert not (clone / ".venv").exists()
 
 
+@pytest.mark.every_setting("an environment from nothing")  # every run of CI makes one
 def test_a_fresh_clone_gets_an_environment_once_and_an_interrupted_one_is_taken_up_again(clone):
     wheels = {"PIP_FIND_LINKS": str(clone.parent)}
     first = ask(clone, **wheels)
@@ -214,6 +215,7 @@ def test_no_network_is_one_sentence(clone_with_pip):
     assert unreachable.stderr.count("\n") == 1 and "check the network" in unreachable.stderr
 
 
+@pytest.mark.every_setting("a package that does not exist")
 def test_a_package_that_does_not_exist_for_this_python_is_one_sentence(clone_with_pip):
     (clone_with_pip / "requirements.txt").write_text("tiny==9.9\n", encoding="utf-8")
     answer = ask(clone_with_pip, PIP_FIND_LINKS=str(clone_with_pip.parent))

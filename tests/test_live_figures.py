@@ -14,6 +14,12 @@ pytestmark = browser.needs_chromium
 each_figure = pytest.mark.parametrize("name", examples.FIGURES)
 
 
+def few_figures(number, setting):
+    """Run a test with so many figures, and with the others in this setting."""
+    others = [pytest.param(name, marks=pytest.mark.every_setting(setting)) for name in examples.FIGURES[number:]]
+    return pytest.mark.parametrize("name", [*examples.FIGURES[:number], *others])
+
+
 # pairs of words in a picture of which more than a pixel or two lies on the other
 OVERLAPS = """() => {
   const words = [...document.querySelectorAll(".course-live svg text")]
@@ -256,7 +262,7 @@ def test_the_slider_over_tiles_has_a_step_for_each_tile_and_no_more(chromium, tm
 TWO_FRAMES = "() => new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))"  # drawn anew
 
 
-@each_figure
+@few_figures(4, "the size of other figures")
 @pytest.mark.parametrize(
     "widths", [[360, 1280], pytest.param([600, 820, 1440], marks=pytest.mark.every_setting("figures at other widths"))]
 )
@@ -288,7 +294,7 @@ def test_the_largest_figures_fit_a_laptops_screen(show, sizes, chromium, tmp_pat
 OTHER_COLOURS = pytest.mark.every_setting("axe in dark and in forced colours")
 
 
-@each_figure
+@few_figures(4, "axe on other figures")
 @pytest.mark.parametrize(
     "colours",
     [
@@ -342,12 +348,7 @@ def screen(chromium):
     return chromium.new_page(**still_pictures.SCREEN)
 
 
-OTHER_STILLS = pytest.mark.every_setting("stills of other figures")
-
-
-@pytest.mark.parametrize(
-    "name", [*examples.FIGURES[:2], *(pytest.param(name, marks=OTHER_STILLS) for name in examples.FIGURES[2:])]
-)
+@few_figures(2, "stills of other figures")
 def test_without_scripts_there_is_a_still_with_its_words_and_a_table(name, screen, chromium, tmp_path):
     figure = examples.figure(name)
     stored = still_pictures.with_still(figure.html(), screen)
