@@ -17,7 +17,7 @@ def covered_lines(*options):
     return {name: int(share) for name, share in re.findall(r"^(\S+) +\d+ +\d+ +(\d+)%$", done.stdout, re.MULTILINE)}
 
 
-@pytest.mark.every_setting("the coverage figure")
+@pytest.mark.in_matrix("the coverage figure")
 @pytest.mark.skipif(sys.platform != "linux", reason="the coverage figure is measured on Linux")
 def test_lines_count_that_a_worker_a_kernel_or_a_command_in_a_copy_of_the_clone_runs():
     about_help = "tests/test_environment.py::test_help_says_what_a_command_does_and_does_nothing"

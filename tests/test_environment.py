@@ -88,8 +88,8 @@ def test_a_fresh_clone_gets_an_environment_once_and_an_interrupted_one_is_taken_
     assert ask(clone, **wheels).returncode == 0 and package.exists()
 
 
-@pytest.mark.every_setting("an environment of another Python")
-@pytest.mark.parametrize("version", ["3.15", pytest.param("3.10", marks=pytest.mark.in_matrix("an older Python"))])
+@pytest.mark.in_matrix("an environment of another Python")
+@pytest.mark.parametrize("version", ["3.15", "3.10"])
 def test_an_environment_of_another_python_is_made_anew(version, clone_with_pip):
     (packages,) = clone_with_pip.glob(".venv/[Ll]ib/**/site-packages")
     other = f"import sys; sys.version_info = ({version.replace('.', ', ')}, 0, 'final', 0)\n"
@@ -235,7 +235,7 @@ def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_install
 
 @pytest.mark.parametrize(
     "megabytes, step",
-    [(16, "Making"), (60, "Installing torch")],
+    [pytest.param(16, "Making", marks=pytest.mark.in_matrix("a disk that is full at once")), (60, "Installing torch")],
 )
 @pytest.mark.every_setting("a full disk")
 def test_a_full_disk_is_one_sentence(megabytes, step, clone):

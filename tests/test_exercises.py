@@ -95,7 +95,7 @@ def cast(value, dtype):
     return [cast(entry, dtype) for entry in value] if isinstance(value, list) else value
 
 
-REST = pytest.mark.every_setting("the wrong answers between every tenth, cast to another dtype")
+REST = pytest.mark.in_matrix("the wrong answers between every tenth, cast to another dtype")
 
 
 @pytest.mark.parametrize(

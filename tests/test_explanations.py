@@ -20,10 +20,8 @@ from tests.support import answers
 from tests.support.answers import Answer
 
 EVERY = 12  # wrong answers one: shares are as steady over these
-HEARD = (  # in chapters with an even number, and in the others
-    pytest.mark.in_matrix("what wrong answers of more chapters hear"),
-    pytest.mark.every_setting("what wrong answers hear"),
-)
+HEARD = pytest.mark.every_setting("what wrong answers hear")
+HEARD_IN_MORE = pytest.mark.in_matrix("what wrong answers of more chapters hear")
 WEIGHTS = "def my_causal_weights(scores):\n    T = scores.shape[-1]\n"
 MASK = "    hidden = torch.ones(T, T).triu(1).bool()\n"
 LOOPS = """def my_attention(queries, keys, values):
@@ -493,7 +491,9 @@ def test_what_has_no_text_still_gets_its_result():
     assert commands.judge_attempt(EXERCISES["1.2"], names["my_softmax"]).status == "not yet"
 
 
-@pytest.mark.parametrize("chapter", [pytest.param(each, marks=HEARD[each % 2]) for each in CHAPTERS])
+@pytest.mark.parametrize(
+    "chapter", [pytest.param(each, marks=HEARD if each in (1, 5, 9) else HEARD_IN_MORE) for each in CHAPTERS]
+)
 def test_most_wrong_answers_hear_their_place_in_few_words_and_none_hears_its_change_first(chapter):
     given = [answer for answer in answers.WRONG if EXERCISES[answer.exercise].chapter == chapter][::EVERY]
     told, long, before = [], [], []

@@ -96,20 +96,21 @@ def rounds(every):
 
 more_answers = pytest.mark.every_setting("more answers, graded and checked")
 many_answers = pytest.mark.in_matrix("many answers, graded and checked")
+ONCE, MORE = {(1, 2), (1, 8)}, {(1, 5), (1, 9), (1, 11)}  # (which notebook of a chapter, chapter)
 
 
 def agreements():
     """(protection, chapter, {exercise: Answer}, changes that explanations try) of each notebook to grade.
 
-    By default, two chapters have one notebook of wrong answers each; --all adds one for every other chapter and for the
-    other protection, and the matrix many more. Explanations try all changes in one notebook of a chapter and a few in
+    By default, two chapters have one notebook of wrong answers each; --all adds one for three others and for the other
+    protection, and the matrix many more. Explanations try all changes in one notebook of a chapter and a few in
     the others, since these trials take most of the time.
     """
     seen = Counter()
     for chapter, row in rounds(every=20):
         place = seen[chapter]
         tried = explain.MOST_TRIED if place == 2 else FEW_TRIED
-        marks = many_answers if place != 1 else more_answers if chapter not in (2, 8) else ()
+        marks = () if (place, chapter) in ONCE else more_answers if (place, chapter) in MORE else many_answers
         yield pytest.param(BEST, chapter, row, tried, id=f"{chapter}-{place}", marks=marks)
         for way in OTHERS if not place else []:
             yield pytest.param(way, chapter, row, tried, id=f"{chapter}-{place}-{way.name.lower()}", marks=other_way)
