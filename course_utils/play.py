@@ -1,6 +1,6 @@
 """Puzzles that are played in the page: a figure that takes a head's numbers, and says of them what `check` says.
 
-What may come in: how a puzzle travels into the page. Not: what it asks, which stands with the exercises, or how the
+What belongs here: how a puzzle travels into the page. Not: what it asks, which stands with the exercises, or how the
 page judges it, which stands in `live/judge.js`.
 """
 
