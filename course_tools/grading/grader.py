@@ -1,6 +1,6 @@
 """Turns one submission into one report: the unit of work, for any process on any machine that has the course.
 
-The expected values are known here, so no code of a student's runs here: that happens in the sandbox.
+The expected values are known here, so no student's code runs here: that happens in the sandbox.
 """
 
 import functools

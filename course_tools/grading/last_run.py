@@ -1,4 +1,4 @@
-"""The results of the last complete run, to show what the next one changes: who, from, to, why."""
+"""The results of the last complete run, to show whose points the next one changes, and why."""
 
 from course_tools.grading.reports import load_with_checksum, save_with_checksum
 

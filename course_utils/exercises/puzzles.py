@@ -109,7 +109,7 @@ def behaves(head, *readings):
             if wrong := wrong_attention(tried) or wrong_output(tried):
                 return wrong
 
-    sentence.head, sentence.readings = head, readings  # for judging in the page
+    sentence.head, sentence.readings = head, readings  # for judging on the page
     return sentence
 
 

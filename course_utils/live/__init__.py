@@ -1,4 +1,4 @@
-"""Live figures: each takes your own tensors in one call and moves in the page; `try_` ones run your own code.
+"""Live figures: each takes your own tensors in one call and moves on the page; `try_` ones run your own code.
 
 What belongs here: a file for each figure, and shared code. Not: a chapter's numbers or words.
 """

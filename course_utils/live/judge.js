@@ -1,5 +1,5 @@
-// Puzzles judged in the page: verdict and words as exercises/puzzles.py and chapter 4's `survives` have them, which tests
-// compare. A reading is a sentence with how it should be read; a head is what the learner's numbers do with it.
+// Judges puzzles on the page, with the verdicts and words of exercises/puzzles.py and of chapter 4's `survives`; tests
+// compare them. A reading is a sentence with how it should be read; a head is what the learner's numbers do with it.
 import { dot, fixed, most, range, softmax, sum, transposed } from "./base.js";
 
 const MISPLACED = 0.1, FARTHER = [3, 10, 30];

@@ -1,4 +1,4 @@
-"""Processes that start with everything loaded: forks of a process that has it. Linux only."""
+"""Processes that start with everything loaded, as forks of one that has loaded it. Linux only."""
 
 import contextlib
 import json
