@@ -11,7 +11,7 @@ The rooms, from the ground up; each may import those listed before it and none l
     explaining: why an answer is wrong, found in the answer itself; no verdict depends on it
     quizzing: questions about an answer's own code, with keys found by running it
     exercises, checking: the exercises as data, and the commands that a learner calls
-    play: puzzles as figures, judged in the page
+    play: puzzles as figures, judged on the page
 
 Other projects may import from the rooms that list names in `__all__`, and only these names; all others may change. The
 commands of instructors and maintainers are in `course_tools`, which nothing here imports.

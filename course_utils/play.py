@@ -1,7 +1,7 @@
-"""Puzzles that are played in the page: a figure that takes a head's numbers, and says of them what `check` says.
+"""Puzzles to play on the page: a figure that takes a head's numbers, and says of them what `check` says.
 
-What may come in: how a puzzle travels into the page. Not: what it asks, which stands with the exercises, or how the
-page judges it, which stands in `live/judge.js`.
+What belongs here: how a puzzle gets onto the page. Not: what it asks, which is with the exercises, or how the page
+judges it, which is in `live/judge.js`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -216,8 +216,8 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
         ("chapters = [3]", "student,mark\nx,1\n", "column 'mark' is unknown"),
         ("chapters = [3]", "student,points\nx,much\n", "row 2: 'much' is not a number"),
         ("chapters = [3]", "student\nM\udcfcller\n", "save this file as UTF-8"),
-        ("chapters = [3]", "student,points\n,1\n", "row 2: it needs a student, and either an exercise"),
-        ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: it needs a student, and either an exercise"),
+        ("chapters = [3]", "student,points\n,1\n", "row 2: it needs a student, and a known exercise or none"),
+        ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: it needs a student, and a known exercise or none"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(toml, adjustments, words, read):

@@ -132,7 +132,7 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, 
     length.fill("2")
     length.press("Enter")
     wait_until(lambda: board.get_attribute("data-cells") == "2 2", "the figure does not follow its control")
-    assert "Without the mask 1 red cell leaks" in shown.locator(f"{LIVE} .said").inner_text()
+    assert "Without the mask, 1 red cell leaks" in shown.locator(f"{LIVE} .said").inner_text()
     shown.locator(f"{LIVE} .said").click()  # a number field keeps Ctrl+S for itself
     save(page, saved)
     assert "Run this cell for its controls" in saved.read_text(encoding="utf-8")

@@ -137,12 +137,12 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         "def my_self_attention(x, W_q, W_k, W_v):\n    q, k = x @ W_q, x @ W_k\n"
         "    return torch.softmax(q @ k.T / k.shape[-1] ** 1 / 2, dim=-1) @ (x @ W_v)\n",
         "The mistake is in line 3",
-        "In which order does Python compute this line?",
+        "In what order is this line evaluated?",
         "(1 / 2)",
     ),
-    ("4.4", EXCHANGED, "The mistake is in line 10", "In which order do these values come?", "`q, k, v = "),
-    ("1.3", LOOPS, "The mistake is in line 3", "hold for every input?", "range(queries.shape[-2])"),
-    ("1.3", ENDLESS, "The mistake is in line 3", "which should it be?", "`k <= len(queries) - 1`"),
+    ("4.4", EXCHANGED, "The mistake is in line 10", "In what order do these values come?", "`q, k, v = "),
+    ("1.3", LOOPS, "The mistake is in line 3", "right for every input?", "range(queries.shape[-2])"),
+    ("1.3", ENDLESS, "The mistake is in line 3", "when should it be?", "`k <= len(queries) - 1`"),
     (
         "1.2",
         "def my_softmax(scores):\n    scores -= scores.max()\n    return scores.exp() / scores.exp().sum()\n",
@@ -155,7 +155,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         "def my_window_mask(num_new, num_tokens, window):\n    t = torch.arange(num_tokens)\n"
         "    age = t[-num_new:, None] - t\n    return (age < 0) | (age > window)\n",
         "The mistake is in line 4",
-        "which should it be?",
+        "when should it be?",
         "age >= window",
     ),
     (
@@ -237,7 +237,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            hidden[row, key] = False\n    return hidden\n",
         "The mistake is in lines 2 to 7. The first wrong entry, [0, 2], is written in line 7"
         " when `row` is 0 and `key` is 2."
-        " Should it be written then, and with this value?",
+        " Should it be written here, and with this value?",
     ),
     (  # or kept what it had before
         "10.5",
@@ -253,17 +253,17 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "3.2",
         WEIGHTS + "    everything = torch.softmax(scores, dim=-1)\n    visible = torch.ones(T, T).tril()\n"
         "    kept = everything * visible\n    return kept / kept.sum(dim=-1, keepdim=True)\n",
-        "It depends on line 5, `kept = everything * visible`.",
+        "It builds on line 5, `kept = everything * visible`.",
     ),
     (  # a part of a table changes when that is written on
         "9.1",
         VIEW,
-        "It depends on line 11, `out[..., t, :half] = first * cos - second * sin`.",
+        "It builds on line 11, `out[..., t, :half] = first * cos - second * sin`.",
     ),
     (
         "1.3",
         LOOPS.replace("range(3)", "range(len(queries))").replace("    return", "        return"),
-        "Line 6, `return torch.stack(rows)`, ends the loop in its first turn.",
+        "Line 6, `return torch.stack(rows)`, ends the loop in its first iteration.",
     ),
     (
         "6.1",
@@ -282,7 +282,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "        context = context.clone()\n        context[:, head] = 0\n        return context\n\n"
         "    before = model(ids)[0][0, -1].log_softmax(dim=-1)[token]\n"
         "    after = model(ids, edit=edit)[0][0, -1].log_softmax(dim=-1)[token]\n    return before - after\n",
-        "It depends on lines 3 to 5.",
+        "It builds on lines 3 to 5.",
     ),
     (  # of a loop that leaves a cell out, its bounds
         "6.1",
@@ -298,7 +298,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_readings(scores, weights):\n    hidden = bool((weights.triu(1) == 0).all())\n"
         "    d = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()\n"
         "    return row_sums_fit(weights), hidden, float(d)\n",
-        "Line 3, `if (row.sum() - 1).abs() < 0.0001:`, ends the loop in its first turn.",
+        "Line 3, `if (row.sum() - 1).abs() < 0.0001:`, ends the loop in its first iteration.",
     ),
     (  # how a result differs as a whole is told
         "2.2",

@@ -386,7 +386,7 @@ def test_what_holds_nothing_gets_no_points_and_a_reason(content, words, graded):
 def test_of_very_many_remarks_the_first_are_kept():
     task = Task(WHO, [], [f"remark {k}" for k in range(30)], "", 60)
     made = grader.SubmissionGrader(task, SimpleNamespace(protection=""), print).report("")
-    assert made.remarks == [f"remark {k}" for k in range(10)] + ["There are 20 more remarks of this kind."]
+    assert made.remarks == [f"remark {k}" for k in range(10)] + ["There are 20 more remarks."]
 
 
 def test_of_very_many_results_the_first_are_kept(monkeypatch):

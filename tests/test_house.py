@@ -120,7 +120,7 @@ def test_every_file_says_what_it_is_for_and_every_room_what_may_come_in():
         words = ast.get_docstring(tree_of(name))
         assert words, f"{name}: say in a sentence what it is for"
         if FILES[name].name == "__init__.py":
-            assert "What may come in: " in words and " Not: " in words, f"{name}: say what may come in, and what not"
+            assert "What belongs here: " in words and " Not: " in words, f"{name}: say what belongs here, and what not"
 
 
 # --- the public face --------------------------------------------------------------------------------------------------

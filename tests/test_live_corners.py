@@ -604,7 +604,7 @@ def test_a_layers_leaks_are_counted_above_the_diagonal_and_small_ones_called_sma
     makers = [
         (
             lambda length, dropout: CausalAttention(4, 2, length, dropout),
-            "No output depends on a later token. Without the mask 6 red cells leak.",
+            "No output depends on a later token. Without the mask, 6 red cells leak.",
         ),
         (lambda length, dropout: leaking, "2 red cells leak: outputs depend"),
     ]
@@ -614,7 +614,7 @@ def test_a_layers_leaks_are_counted_above_the_diagonal_and_small_ones_called_sma
         if wanted.startswith("No"):
             assert said_at(shown, "your layer", 0, 3) == 'Output of "the" does not depend on input "dog".'
             assert shown.locator(f"{LIVE} svg").get_by_text("·", exact=True).count() == 6
-    assert "moves by less than 0.0001 times a step of" in said_at(shown, "your layer", 0, 3)
+    assert "moves by less than 0.0001 times a step in" in said_at(shown, "your layer", 0, 3)
     assert re.search(r"moves by up to \d\.\d{4} times", said_at(shown, "your layer", 0, 0))
 
 

@@ -118,7 +118,7 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(name, o
     length.fill("2")
     length.press("Enter")
     shown.locator('[role=application][data-cells="2 2"]').first.wait_for(timeout=SECONDS * 1000)
-    unmasked = shown.locator(f"{LIVE} .said", has_text="Without the mask 1 red cell leaks")
+    unmasked = shown.locator(f"{LIVE} .said", has_text="Without the mask, 1 red cell leaks")
     unmasked.wait_for(timeout=SECONDS * 1000)
     with shown.expect_response(lambda response: response.request.method == "PUT"):
         press(shown, "Control+s")

@@ -1,4 +1,4 @@
-"""Puzzles in the page: the verdict and the words of the page are Python's, whatever the numbers."""
+"""Puzzles on the page: its verdict and its words are Python's, whatever the numbers."""
 
 import json
 import subprocess

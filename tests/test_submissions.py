@@ -390,7 +390,7 @@ def test_a_zip_bomb_costs_its_owner_only(tmp_path, monkeypatch):
     bomb = zipped({"a.ipynb": b"0" * (10**6 + 1)})
     lay(tmp_path / "class", {"alice.zip": bomb, "bob.zip": zipped({"b.ipynb": BOOK})})
     found = remarks(tmp_path / "class")
-    assert found["alice"][0] == [] and "may contain 1 MB in all" in found["alice"][1]
+    assert found["alice"][0] == [] and "is limited to 1 MB" in found["alice"][1]
     assert found["bob"] == ([BOOK], "")
 
 

@@ -1,4 +1,4 @@
 """From the chapters' sources to the notebooks that people open.
 
-What may come in: code that makes or stores a notebook. Not: code that a learner's notebook calls.
+What belongs here: code that makes or stores a notebook. Not: code that a learner's notebook calls.
 """

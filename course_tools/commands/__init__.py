@@ -1,6 +1,7 @@
 """From a bare Python to running tools: a file for each command, and the environment that they need.
 
-What may come in: the standard library, and other packages once the environment is there. Not: the work itself.
+What belongs here: reading arguments and starting the work, with the standard library alone until the environment
+exists. Not: the work itself.
 """
 
 import sys

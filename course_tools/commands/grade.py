@@ -15,7 +15,7 @@ from course_tools.grading.own_folder import OWN_CHAPTER, OWN_FOLDER, has_own_exe
 from course_tools.grading.platforms import PLATFORMS
 
 MOST_QUESTIONS = 20  # as many as fit on a page
-CONTAINER_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: microseconds of computing, of how many
+CONTAINER_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # a container's CPU time per period, in microseconds
 
 
 def main(arguments):

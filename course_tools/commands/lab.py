@@ -50,7 +50,7 @@ def main(arguments):
 
 
 def choose_home():
-    """If the home folder is not writable, use one in the clone: Jupyter does not start without."""
+    """If the home folder is not writable, use one in the clone: Jupyter needs one to start."""
     own = os.path.expanduser("~")
     if os.name == "nt" or os.access(own, os.W_OK | os.X_OK):  # Windows keeps what Jupyter writes elsewhere
         return

@@ -55,7 +55,7 @@ def version():
 
 
 def set_values(file, **values):
-    """Change `name = "..."` in a file, for each name once."""
+    """Change `name = "..."` in a file, once for each name."""
     text = file.read_text(encoding="utf-8")
     for name, value in values.items():
         text = re.sub(rf'^{name} = ".*?"', f'{name} = "{value}"', text, count=1, flags=re.MULTILINE)

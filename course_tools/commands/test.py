@@ -1,8 +1,8 @@
-"""python3 -m course_tools test: check every guarantee of the course, in parallel if there is more than one core.
+"""python3 -m course_tools test: run the course's tests, in parallel if there is more than one core.
 
-By default, each is checked once. `--all` also checks all other settings; `--changed` runs what your edits since the
-last commit can affect; `--matrix` tests other versions of torch and Python, and odd folders; `--coverage` ends with
-the share of the code's lines that the tests execute. All other options go to pytest unchanged: `-k ledger`, `-x`,
+By default, each runs in one setting. `--all` also runs the others; `--changed` runs what your edits since the last
+commit can affect; `--matrix` tests other versions of torch and Python, and odd folders; `--coverage` ends with the
+share of the code's lines that the tests execute. All other options go to pytest unchanged: `-k ledger`, `-x`,
 `tests/test_links.py`, ...
 """
 

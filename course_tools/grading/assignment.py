@@ -101,7 +101,7 @@ class Assignment:
         return replace(self, adjustments=adjustments, shared_names=shared)
 
     def adjustments_of(self, student):
-        """The adjustments of a student, who may be named by name, by the name of their files, or by an id."""
+        """The adjustments of a student, given by name, by the name of their files, or by an id."""
         names = names_of_student(student) - self.shared_names.keys()
         return [each for who, rows in self.adjustments.items() if who in names for each in rows]
 
@@ -208,7 +208,7 @@ def text_of_file(path):
 
 
 def problem_in_rules(rules, points_of):
-    """What makes no sense in the rules of an assignment.toml, whatever their types; or None."""
+    """The first error in the rules of an assignment.toml, whatever their types; or None."""
     known = sorted({int(id.partition(".")[0]) for id in points_of})
     chapters, points = rules.get("chapters", []), rules.get("points", {})
     if unknown := [name for name in rules if name not in SETTINGS]:
@@ -274,9 +274,9 @@ def table_rows(path, columns):
 
 
 def problem_in_row(fields, points_of):
-    """What makes no sense in a row of adjustments.csv, {column: text}; or None."""
+    """The first error in a row of adjustments.csv, {column: text}; or None."""
     if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
-        return "it needs a student, and either an exercise of the course or no exercise"
+        return "it needs a student, and a known exercise or none"
     if fields["points"] and parsed_number(fields["points"]) is None:
         return f"{fields['points']!r:.60} is not a number of points"
     for name in ("excused", "regrade"):

@@ -17,8 +17,8 @@ def grade_changed(
 ):
     """Grade what the store does not have yet. Returns {key of a student: why the submission could not be graded}.
 
-    executor: called for a context of (executor of concurrent.futures, tasks to keep in it, a function that shares
-    new results with all workers). limits: a grading_process.Limits. done: called with each finished submission and
+    executor(): a context manager for (concurrent.futures executor, tasks to keep in it, a function that shares new
+    results with all workers). limits: a grading_process.Limits. done: called with each finished submission and
     its report, or None. asks_for_regrade: whether a student's submission is graded although nothing changed. seed:
     a private one, or "". quiz: the fields of a Task on questions; None for none.
     own: the files of the instructor's own exercises.

@@ -38,7 +38,7 @@ def examine(options):
     print(
         f"A solved chapter gets {total_points(solved)} points and an untouched one {total_points(untouched)}, {words}."
     )
-    print(f"One solved chapter takes about {each:.2f}  s; wrong answers take longer. --workers is {options.workers}.")
+    print(f"One solved chapter takes about {each:.2f} s; wrong answers take longer. --workers is {options.workers}.")
     return 0 if right else 1
 
 

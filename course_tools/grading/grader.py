@@ -1,6 +1,6 @@
 """Turns one submission into one report: the unit of work, for any process on any machine that has the course.
 
-The expected values are known here, so no code of a student's runs here: that happens in the sandbox.
+The expected values are known here, so no student's code runs here: that happens in the sandbox.
 """
 
 import functools
@@ -56,9 +56,7 @@ COURSE_CHAPTERS_IGNORED = (
 )
 MOST_REMARKS = 10  # on one submission
 FEWEST_PUBLISHED_LINES = 3  # shorter answers are often the same without copying
-SHARE_OF_TIME = (
-    4  # one answer gets this part of the remaining time, so that answers after many endless ones still get a turn
-)
+SHARE_OF_TIME = 4  # one answer gets 1/4 of the remaining time, so that answers after many endless ones still get a turn
 MOST_REMEMBERED = 2000  # answers whose results are kept; common answers appear early in a class
 remembered_results: dict[
     str, dict
@@ -110,7 +108,7 @@ class SubmissionSandbox:
 
 
 class SubmissionGrader:
-    """The grading of one submission. send: called with the Report so far before anything that may not end."""
+    """The grading of one submission. send: called with the Report so far before anything that might hang."""
 
     def __init__(self, task, sandbox, send):
         self.task, self.protection, self.send = task, str(sandbox.protection), send
@@ -188,7 +186,7 @@ class SubmissionGrader:
         lines = {id: attempt.lines for id, attempt in attempts.items() if attempt.lines is not None}
         remarks = self.remarks[:MOST_REMARKS]
         if len(self.remarks) > MOST_REMARKS:
-            remarks.append(f"There are {len(self.remarks) - MOST_REMARKS} more remarks of this kind.")
+            remarks.append(f"There are {len(self.remarks) - MOST_REMARKS} more remarks.")
         return Report(
             student=self.task.student,
             graded=[
@@ -339,7 +337,7 @@ def provided_cells(chapter):
 
 @functools.cache
 def provided_lines():
-    """All lines of these cells, and the marks around a solution, which nobody writes."""
+    """All lines of these cells and the solution marks: none is the student's own."""
     return {" ".join(line.split()) for text in provided_texts() for line in text.split("\n")} | SOLUTION_MARKS
 
 

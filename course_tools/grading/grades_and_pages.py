@@ -30,11 +30,11 @@ GRADES_COLUMNS = [
 ]
 TABLES_AND_SUMMARY = ("grades.csv", "totals.csv", "summary.html")
 STUDENT_PAGE = "feedback/{}.html"  # of the student with this key
-SPREADSHEET_FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@＝＋－＠])")  # also in the width of Japanese letters
+SPREADSHEET_FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@＝＋－＠])")  # also as full-width signs
 
 
 class GradesAndPages:
-    """The tables and pages about a class, so far as it is graded, written by `close`.
+    """The tables and pages about a class, as far as graded; `close` writes them.
 
     store: the ReportStore in the folder to write to. preview: write nothing. names: {key: a student's name in a
     platform's gradebook}, for the page's heading.
@@ -54,7 +54,7 @@ class GradesAndPages:
 
     @property
     def entries(self):
-        """{key: (name, points, highest possible points, digest)}, with None as points of who is excused."""
+        """{key: (name, points, highest possible points, digest)}, with points None if excused."""
         return {
             key: (report.student.name, None if grade.excused else grade.points[0], grade.points[1], report.digest)
             for key, (report, grade) in self.graded.items()

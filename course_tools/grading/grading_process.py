@@ -1,4 +1,4 @@
-"""A process that grades one submission after another and that can be killed: the one budget for all of a submission.
+"""A process that grades one submission after another, and is killed if one takes too long.
 
 Opening, reading, parsing, running and judging happen in it, so a submission can harm only its owner. Every grading
 thread has its own process, on this machine or on a cluster's.
@@ -150,7 +150,7 @@ class GradingProcess:
 
 
 def start_with_exercises():
-    """Start the process that has loaded the grading code. It runs nothing from a submission either."""
+    """Start the process that has loaded the grading code. It runs no code from a submission."""
     connection, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
         return connection, fork_client.fork_server_with_torch.fork(

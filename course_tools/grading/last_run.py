@@ -1,4 +1,4 @@
-"""The results of the last complete run, to show what the next one changes: who, from, to, why."""
+"""The results of the last complete run, to show whose points the next one changes, and why."""
 
 from course_tools.grading.reports import load_with_checksum, save_with_checksum
 
@@ -16,7 +16,7 @@ DAMAGED = "{} is damaged or from an older version of the course, so only the nex
 class LastRun:
     """The last complete run into a folder.
 
-    students: {key: [points, highest possible points, digest]}, with None as points of who is excused. filled:
+    students: {key: [points, highest possible points, digest]}, with points None if excused. filled:
     {platform: {key: points there}}. problem: a sentence if the file with all this cannot be read.
     """
 
@@ -46,7 +46,7 @@ class LastRun:
 
 
 def points_in_words(got, most):
-    """Points of highest possible points, as in a table of changes."""
+    """Points and their maximum, as in a table of changes."""
     return "excused" if got is None else f"{got} of {most}"
 
 

@@ -19,7 +19,7 @@ from course_utils.quizzing.evidence import (
     with_inputs,
 )
 
-IN_STEPS = re.compile(r"\b(median|sort|topk|kthvalue|argmax|argmin|relu|clamp|round|floor|quantile|mode)\b")  # stay put
+IN_STEPS = re.compile(r"\b(median|sort|topk|kthvalue|argmax|argmin|relu|clamp|round|floor|quantile|mode)\b")  # stepwise
 MOVES = 0.7, -0.3  # of a number of the input, in the two runs
 MOST_WATCHED, MOST_ENTRIES = 2, 10
 
@@ -29,7 +29,7 @@ class MoreEvidence(Evidence):
 
     @cached_property
     def assigned(self):
-        """{(name, k): (line, its value in each of both runs)}, as `assigned_in` has it, of the answer as it is."""
+        """{(name, k): (line, its values in both runs)}, as `assigned_in` has it, of the answer as it is."""
         if None in self.results:
             return {}
         first, second = (assigned_in(self.program, self.runner.watch(call)) for call in self.calls)
@@ -77,7 +77,7 @@ class MoreEvidence(Evidence):
 def assigned_in(program, data):
     """{(name, k): (line, value)} of a run: what the k-th statement that sets a name, or "the result", gave it.
 
-    Only of statements that ran once. data: the steps as they came back; nothing is known where some are missing.
+    Covers statements that ran once. data: the steps as they came back; nothing is known where some are missing.
     """
     if len(data) >= MOST_STEPS:
         return {}
@@ -208,7 +208,7 @@ def shape_in_full(value):
 
 
 def zeros(found):
-    """How many entries of a mask are True, or how many numbers exactly 0?"""
+    """How many entries of a mask are True, or how many numbers are 0?"""
     for key, (line, one, two) in found.assigned.items():
         tensors = isinstance(one, torch.Tensor) and isinstance(two, torch.Tensor) and one.ndim > 1
         if tensors and 0 < counted(one) == counted(two) < one.numel():
@@ -221,7 +221,7 @@ def zeros(found):
 
 
 def counted(value):
-    """How many entries of a tensor are True, or how many numbers 0."""
+    """How many entries of a tensor are True, or how many are 0."""
     return int((value if value.dtype == torch.bool else value == 0).sum())
 
 

@@ -31,7 +31,7 @@ CALLS_WITHOUT_EFFECT = {
 
 
 class NotANotebook(Exception):
-    """These bytes are no notebook; the text, to be read after the file's name, says why."""
+    """Not a notebook; the text, to be read after the file's name, says why."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Cell:
 
 
 def text_of_statements(statements):
-    """The text of some statements of a cell, each in its own lines, so that line numbers stay."""
+    """The text of some statements of a cell, each on its own lines, to keep line numbers."""
     lines = []
     for each in statements:
         lines += [""] * (each.first - 1 - len(lines)) + each.text.split("\n")
@@ -77,7 +77,7 @@ class Notebook:
     cells: list[Cell]
 
     def cells_defining(self, exercise):
-        """The numbers of the cells that define an exercise's name; cells marked for others only if no others do."""
+        """The numbers of the cells that define an exercise's name; cells marked for another only as a last resort."""
         all = [number for number, cell in enumerate(self.cells) if exercise.name in cell.binds]
         return [number for number in all if self.cells[number].exercise in (None, exercise.id)] or all
 

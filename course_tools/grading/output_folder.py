@@ -11,7 +11,7 @@ LIST_OF_CLAIMED_FILES = "written"  # beside the reports that are kept: a name a 
 def claim_files(out, names):
     """Note that the files of these names in `out` are the grader's from now on.
 
-    Returns existing files that no run has noted and that belong to somebody else. Then nothing is noted.
+    Returns existing files that no run has noted; if there are any, nothing is noted.
     """
     note = out / REPORTS_FOLDER / LIST_OF_CLAIMED_FILES
     own = set(note.read_text(encoding="utf-8", errors="replace").split("\n")) if note.exists() else set()

@@ -1,4 +1,4 @@
-"""Where an instructor's own exercises lie: beside what was handed in. Loads nothing, for whoever only asks."""
+"""Where an instructor's own exercises lie: beside what was handed in. Importing it loads nothing else."""
 
 OWN_FOLDER, OWN_CHAPTER = "exercises", 100  # its exercises are 100.1, 100.2 by the names of their files
 
@@ -9,5 +9,5 @@ def own_folder(submissions):
 
 
 def has_own_exercises(submissions):
-    """Whether exercises of an instructor's own lie beside what was handed in."""
+    """Whether an instructor's own exercises are beside what was handed in."""
     return any(own_folder(submissions).glob("*.py"))

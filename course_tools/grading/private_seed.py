@@ -52,7 +52,7 @@ def private_numbers(seed):
 
 
 def turned_in_part(seed):
-    """Sizes of a head of which a part turns, and the base."""
+    """Sizes of a partly rotated head, and the base."""
     half = whole(2, 9, seed=seed)
     return [2 * half, 2 * whole(1, half, seed=seed + 10), float(whole(5, 5000, seed=seed + 20))]
 

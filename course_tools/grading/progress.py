@@ -6,7 +6,7 @@ import time
 
 
 class Progress:
-    """Shows the progress of a run in a terminal; elsewhere, as in a log, it writes a line at every tenth."""
+    """Shows the progress of a run in a terminal; elsewhere, as in a log, it writes at most ten lines."""
 
     def __init__(self, total):
         self.total, self.count, self.start = total, 0, time.monotonic()

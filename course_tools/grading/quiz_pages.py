@@ -26,7 +26,7 @@ def asked_for(options, assignment):
 
 
 def write(options, reports, names):
-    """Write the requested files into the output folder. Returns sentences to print. names: {key: in the gradebook}."""
+    """Write the requested files into the output folder. Returns sentences to print. names: {key: gradebook name}."""
     if not file_names(options):
         return
     students = [(names.get(report.student.key, report.student.name), report.quiz) for report in reports]
@@ -77,7 +77,7 @@ def as_text(name, answers):
 
 
 def moodle_xml(students):
-    """A question bank as Moodle imports it: a category for each student, and a question for each of theirs."""
+    """A question bank as Moodle imports it: a category for each student, which holds their questions."""
     root = ElementTree.Element("quiz")
     for name, quiz in students:
         category = ElementTree.SubElement(ElementTree.SubElement(root, "question", type="category"), "category")

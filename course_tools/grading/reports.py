@@ -82,7 +82,7 @@ class GradedExercise:
 
 @dataclass(frozen=True)
 class Grade:
-    """What counts of a report. remarks: the instructor's, on the whole. added: points. factor: the share left if late.
+    """What counts in a report. remarks: the instructor's, on the whole. added: points. factor: the share left if late.
 
     excused: nothing is filled in for this student.
     """

@@ -8,7 +8,7 @@ import itertools
 from collections import Counter
 
 MOST_LINES, LONGEST_LINE, SHORTEST_LINE = 60, 120, 4  # lines of an answer that are compared; letters of a line
-RARE_SHARE = 0.05  # of the class, and at least 3 students: at most this many may have a telling line
+RARE_SHARE = 0.05  # of the class, or 3 students if that is more, may have a telling line
 FEWEST_SHARED_LINES = 6  # such lines that two share, over all exercises ...
 SHARED_SHARE = 0.6  # ... and their share of the lines of the one who has fewer
 LINES_SHOWN = 3  # lines in a table

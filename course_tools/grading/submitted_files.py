@@ -174,7 +174,7 @@ def read_at_most(content, most):
     """All bytes of an open file. Raises UnreadableFile when there are more than `most`."""
     data = content.read(most + 1)
     if len(data) > most:
-        raise UnreadableFile(f"was not read: one submission may contain {LARGEST_SUBMISSION // 10**6} MB in all")
+        raise UnreadableFile(f"was not read: one submission is limited to {LARGEST_SUBMISSION // 10**6} MB")
     return data
 
 

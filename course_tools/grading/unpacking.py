@@ -21,7 +21,7 @@ WEB_PAGE_ALONE = " A link or a saved page does not contain it: in Colab, choose 
 @dataclass
 class UnpackedSubmission:
     """The contents of a submission. modules: {name: text} of Python files, by every name that a notebook in their own
-    folder or in one above may import them by. scripts: their names and bytes.
+    folder or one above may import. scripts: their names and bytes.
 
     remarks: sentences on files that are not read. room: bytes that may still be unpacked.
     """

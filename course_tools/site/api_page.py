@@ -32,7 +32,7 @@ may change. In shapes, B is the number of sequences, T and S are numbers of toke
 
 def entries(room, cells):
     """A package's parts of the page: its purpose, and each of its names, with the first cell that uses it."""
-    words, _, _ = inspect.getdoc(room).partition("What may come in: ")  # the rest is for those who change it
+    words, _, _ = inspect.getdoc(room).partition("What belongs here: ")  # the rest is for those who change it
     yield f"## {room.__name__}\n\n{words}"
     for name in room.__all__:
         yield f"### {name}\n\n{description(name, getattr(room, name))}\n\n{example(room.__name__, name, cells)}"

@@ -25,7 +25,7 @@ al., 2023; norms of queries and keys, Henry et al., 2020; windows, Jiang et al.,
 latent attention, DeepSeek-V2, 2024; rescaled frequencies, Meta's Llama 3.1, 2024, and YaRN, Peng et al., 2023; bounds
 for scores, Gemma 2, 2024; gates after attention, Qiu et al., 2025.
 
-What may come in: layers and the steps that they share. Not: whole models, training.
+What belongs here: layers and the steps that they share. Not: whole models, training.
 """
 
 from course_utils.attention.cache import Cache

@@ -1,7 +1,7 @@
 """A chapter's commands: `check`, `hint`, `solution` and `progress` for exercises; `answer` and `review` for
 questions; `quiz` for questions about one's own code. `check_packed` checks what an instructor adds.
 
-What may come in: commands that a learner calls, and their records. Not: how an answer is judged, or a grade.
+What belongs here: commands that a learner calls, and their records. Not: how an answer is judged, or a grade.
 """
 
 from course_utils.checking.commands import answer, check, hint, progress, quiz, review, solution

@@ -1,6 +1,6 @@
 """All exercises and questions of the course, two files a chapter: data that `checking` and `grading` read.
 
-What may come in: calls, right answers, words. Not: how an answer is run, or where its result is shown.
+What belongs here: calls, right answers, words. Not: how an answer is run, or where its result is shown.
 A new chapter needs a new `chapter_N.py` and a new `chapter_N.toml` here. A new exercise is a new `Exercise` in the
 first, with its words in the second; a new question is an entry in the second. Nothing else names them.
 """

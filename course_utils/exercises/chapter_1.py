@@ -102,7 +102,7 @@ GROUPS = {"cat": ANIMALS, "mouse": ANIMALS, "bread": FOODS, "cheese": FOODS, "th
 
 
 def sentences_of_two_groups():
-    """Readings of random sentences: animals ask animals, foods ask foods, the others ask everyone alike."""
+    """Readings of random sentences: animals ask animals, foods ask foods, the others ask all equally."""
     return map(grouped, puzzles.sentences(102, list(GROUPS), 0, 4, "cat", "mouse", "bread", "cheese"))
 
 

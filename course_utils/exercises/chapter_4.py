@@ -92,7 +92,7 @@ def output_of_all_heads(heads):
     """A sentence on the output of a stack of heads that all look where they should."""
     values = zip(chapter_3.TOKENS, heads[2].sum(axis=0)[:, 0])
     outputs = ", ".join(f'"{token}" {puzzles.near(value):.2f}' for token, value in values)
-    return f" Each head looks where it should. The values of all heads add up to {outputs}."
+    return f" Each head looks where it should. Summed over heads, the values are {outputs}."
 
 
 def wrong_without_dropout(tried):
@@ -125,8 +125,8 @@ def wrong_with_dropout(read):
             finding = f" {heads_finding_a_copy(read)} Would larger values help?" if again else ""
             return (
                 f"With half of the weights dropped, letters that {what} occurred before are judged correctly in"
-                f" {just_below(SURVIVES, np.mean(found))} of all cases. It should be at least"
-                f" {SURVIVES}.{finding} How many of these weights may be dropped before the sum of all heads is wrong?"
+                f" {just_below(SURVIVES, np.mean(found))} of all cases. The goal is at least"
+                f" {SURVIVES}.{finding} How many weights may be dropped before the sum of all heads is wrong?"
             )
 
 

@@ -109,7 +109,7 @@ def behaves(head, *readings):
             if wrong := wrong_attention(tried) or wrong_output(tried):
                 return wrong
 
-    sentence.head, sentence.readings = head, readings  # for judging in the page
+    sentence.head, sentence.readings = head, readings  # for judging on the page
     return sentence
 
 
@@ -216,7 +216,7 @@ def habits(reading, head):
 
 def uniform_habit(reading, head):
     """The same for a head that prefers no word; tried last, since nearly equal scores come close to it."""
-    return {"everyone alike": head.weights_with(np.zeros_like(head.scores))}
+    return {"all equally": head.weights_with(np.zeros_like(head.scores))}
 
 
 def shared(visible):
@@ -299,7 +299,7 @@ def describe_output(pairs):
     """A sentence on the output: another quantity of the words, a multiple of the right one, or a question."""
     found, wanted = (np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*map(counted_parts, pairs)))
     if not np.abs(found).max() > 1e-6:
-        return " All that is received is 0."
+        return " Every output is 0."
     for name in pairs[0][0].quantities:
         if all(outputs_quantity(reading, head, name) for reading, head in pairs):
             return f" The value passes on {name}. Should it?"

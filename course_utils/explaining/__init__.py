@@ -1,4 +1,4 @@
 """Why an answer is wrong, found by following and changing the answer itself. A verdict never depends on it.
 
-What may come in: the program of an answer, its values, changes to it. Not: a chapter, or points.
+What belongs here: the program of an answer, its values, changes to it. Not: a chapter, or points.
 """

@@ -111,8 +111,8 @@ def value_fixes(value, node, program, sizes):
 
 def operation_fixes(node, program, sizes):
     left, right = ast.unparse(node.left), ast.unparse(node.right)
-    yield f"({left})", "something too much"
-    yield f"({right})", "something too much"
+    yield f"({left})", "extra step"
+    yield f"({right})", "extra step"
     for swap in CONFUSED_OPERATORS.get(type(node.op), []):
         yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "wrong operation"
     yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "wrong order"
@@ -153,11 +153,11 @@ def call_fixes(node, program, sizes):
     for other in dict.fromkeys(other for group in groups for other in group if other != name):
         yield call(f"{on}.{other}" if on else other), "wrong function"
     if on and not module:
-        yield f"({on})", "something too much"
+        yield f"({on})", "extra step"
         if name.endswith("_") and not name.startswith("_"):
             yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
     elif arguments:
-        yield f"({arguments[0]})", "something too much"
+        yield f"({arguments[0]})", "extra step"
     for k in range(len(arguments) - 1) if name != "einsum" else ():  # where letters say which one is which
         swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
         yield call(arguments=swapped), "arguments swapped"
@@ -267,7 +267,7 @@ def fixes_around_tensor(old, value, sizes):
         yield f"({old}).transpose(1, 2)", "missing transpose"
         yield f"({old}).transpose(0, 1)", "missing transpose"
     if is_mask(value):
-        yield f"({old}).bool()", "numbers for truth values"
+        yield f"({old}).bool()", "numbers for booleans"
     if not value.is_floating_point():
         return
     for axis in (-1, -2) if value.ndim > 1 else (-1,):
@@ -291,7 +291,7 @@ def statement_fixes(program, number):
     """Fixes of a statement as a whole."""
     node = program.nodes[number]
     if isinstance(node, ast.Break):
-        yield Fix(number, "continue", "left too early")
+        yield Fix(number, "continue", "loop left too early")
     if isinstance(node, ast.AugAssign):
         new = ast.unparse(ast.Assign([node.target], ast.BinOp(node.target, node.op, node.value), lineno=0))
         yield Fix(number, new, "changed in place")
@@ -318,6 +318,6 @@ def statement_fixes(program, number):
             if called(node.value).endswith("_"):
                 new = ast.unparse(node.value).replace(f".{called(node.value)}(", f".{called(node.value)[:-1]}(", 1)
                 yield Fix(number, f"{on} = {new}", "changed in place")
-        yield Fix(number, "pass", "something too much")
+        yield Fix(number, "pass", "extra step")
     if isinstance(node, (ast.Assign, ast.AugAssign)):
-        yield Fix(number, "pass", "something too much")
+        yield Fix(number, "pass", "extra step")

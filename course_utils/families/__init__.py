@@ -2,7 +2,7 @@
 
 The models have random weights and are made from a configuration alone; nobody has to install the library.
 
-What may come in: numbers that a test compares with the library, and code to load them. Not: its code, trained weights.
+What belongs here: numbers that a test compares with the library, and code to load them. Not: its code, trained weights.
 """
 
 from pathlib import Path

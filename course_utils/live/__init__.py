@@ -1,6 +1,6 @@
-"""Live figures: each takes your own tensors in one call and moves in the page; `try_` ones run your own code.
+"""Live figures: each takes your own tensors in one call and moves on the page; `try_` ones run your own code.
 
-What may come in: a file for each figure, and shared code. Not: a chapter's numbers or words.
+What belongs here: a file for each figure, and shared code. Not: a chapter's numbers or words.
 """
 
 from course_utils.live.all_heads import show_all_heads, try_sentence

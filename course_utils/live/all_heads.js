@@ -1,4 +1,4 @@
-// Message: a model's heads look different ways; beside another sentence: the same head looks the same way there, or not.
+// Message: a model's heads look different ways; with another sentence, the same head may or may not look the same way.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
 import { figure, flow, limit, say, sum, weightColour } from "./base.js";
 import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";

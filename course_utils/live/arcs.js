@@ -7,7 +7,7 @@ const NEARLY = 0.7, FEW = 2; // what gets nearly as much as the first is named w
 
 const leading = (weights) => range(weights.length).filter((key) => weights[key] > NEARLY * Math.max(...weights));
 
-// What weights say in a few words, of the keys that are asked for.
+// The most-read of the keys asked for, in a few words.
 function found(words, weights, asked) {
   const top = Math.max(...weights), best = leading(weights);
   if (top < SEEN) return "nothing";
@@ -17,10 +17,10 @@ function found(words, weights, asked) {
 }
 
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
-   from: the place of the word that asks, or -1 for one that is not in the sentence, which is called `asker`. wanted: how
-   much each key should get, if that is known: a pale arc, around what it gets; what gets too much is orange. twins:
-   whether words like the one that asks stand out with it. press(place): by a
-   word. Above all stands who reads what, spots times at most. Gives the height. */
+   from: the place of the word that asks, or -1 for one outside the sentence, called `asker`. wanted: how much each key
+   should get, if that is known: a pale arc, around what it gets; what gets too much is orange. twins:
+   whether words like the one that asks stand out with it. press(place): a click on a word. On top, up to `spots` lines
+   say who reads what. Returns the height. */
 export function arcs(
   page,
   { words, lines, from, asker, wanted, spots = lines.length, twins, room = page.width, press },

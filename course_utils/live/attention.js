@@ -32,7 +32,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
       const lines = linesFrom(chosen, row),
         words = plain.map(short),
         next = chain ? most(chosen.at(-1).values[row]) : 0;
-      if (next && words[next - 1] === words[row]) words.push(`→ ${words[next]}?`); // as its twin was followed
+      if (next && words[next - 1] === words[row]) words.push(`→ ${words[next]}?`); // what followed its twin
       y = arcs(page, {
         words,
         lines: chain ? lines.toReversed() : lines,
@@ -62,9 +62,9 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
       return `${several ? `${at.part}, ` : ""}${said}${Number.isFinite(score) ? exactly`, score ${score}` : ""}.`;
     }
     if (query < 0) {
-      return `Each row is a query, each column a key, and a row's sum stands beside it${
+      return `Each row is a query, each column a key, and a row's sum is beside it${
         chosen.length > 1 ? `; each map is a ${kind}` : ""
-      }. Pick a query to read it.`;
+      }. Pick a query for details.`;
     }
     const read = (chain ? lines.toReversed() : lines).slice(0, SAID).map((
       { key, weights, from = 0 },

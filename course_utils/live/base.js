@@ -1,8 +1,8 @@
 // What all figures share: the frame with its controls and its sentence, and a picture whose parts keep their identity
 // from one state to the next. A figure's own module says what to draw for a state. Lengths are CSS pixels.
 
-export const LETTER = 7.1; // its width
-const LONGEST = 12; // letters that a shown name has at most
+export const LETTER = 7.1; // width
+const LONGEST = 12; // most letters of a name shown
 
 // Colours as [red, green, blue].
 export const colours = (names) => names.split(" ").map((name) => name.match(/../g).map((part) => parseInt(part, 16)));
@@ -17,7 +17,7 @@ export const FAINT = "#8a8f98";
 // A fourth number is how much of the page's own colour is covered, so that grey is never the brightest in a dark theme.
 export const MASKED = [128, 128, 128, 0.3], EMPTY = [128, 128, 128, 0.1], LEAK = [197, 22, 34];
 
-// Looks of words, which may be added up; all looks are CSS.
+// Text styles, as CSS; they can be concatenated.
 export const [BOLD, MIDDLE, END] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end"];
 
 const FRAME = `<div class="course-live"><style>
@@ -65,7 +65,7 @@ export const chunks = (list, size) =>
 export const transposed = (rows) => rows[0].map((_, column) => rows.map((row) => row[column]));
 export const most = (values) => values.indexOf(Math.max(...values));
 export const limit = (value, low, high) => Math.min(high, Math.max(low, value));
-// As Python and torch print: of two nearest numbers the one whose last digit is even, which toFixed raises; and nan.
+// Prints as Python and torch do: ties go to the even digit (toFixed rounds them up), and nan is in lower case.
 export function fixed(value, digits = 2) {
   const raised = value.toFixed(digits), half = Math.abs(value) * 2 ** (digits + 1) % 2 === 1;
   return (half && raised.at(-1) % 2 ? (value * (1 - 1e-9)).toFixed(digits) : raised).toLowerCase();
@@ -78,7 +78,7 @@ export const short = (name) => name.length > LONGEST ? [...name].slice(0, LONGES
 // Room for names, in pixels.
 export const longest = (names) => Math.ceil(LETTER * Math.max(...names.map((name) => short(name).length)));
 
-// Blocks side by side, below where there is no room left: where the next one stands.
+// The place of the next block: beside the last, or on a new line if that one is full.
 export function flow(room, left, high) {
   let x = left, y = 0;
   return (wide) => {
@@ -112,7 +112,7 @@ export function ink(colour) {
 
 // --- the frame --------------------------------------------------------------------------------------------------------
 
-// Controls, which have the name of a value in the state. Of a list and of buttons, the value is a place.
+// Controls, named after values in the state. The value of a list or of buttons is an index.
 const KINDS = {
   select: (name, text) => `<label>${text}<select name="${name}"></select></label>`,
   radio: (name, text, options) =>
@@ -149,7 +149,7 @@ function show(el, { controls = {}, more, draw, letters, copies }) {
   for (const name in controls) {
     const [kind, text, first, ...options] = controls[name];
     bar.lastChild.insertAdjacentHTML("beforebegin", KINDS[kind](name, text, ...options));
-    if (kind === "select") { // its words may be a learner's, so they are no HTML; -1 is all, where that is offered
+    if (kind === "select") { // a learner may write the words, so they are text, not HTML; -1 means all, if offered
       if (first < 0) bar[name].add(new Option("all", first));
       options[0].forEach((option, place) => bar[name].add(new Option(option, place)));
     }
@@ -186,7 +186,7 @@ function show(el, { controls = {}, more, draw, letters, copies }) {
       const control = bar[name], idle = page.idle?.includes(name) ?? false;
       for (const each of control.length && !control.options ? control : [control]) each.disabled = idle;
       if (control.type === "number" && control === document.activeElement && +control.value === state[name]) continue;
-      control[field(control)] = state[name]; // of a slider, or its highest
+      control[field(control)] = state[name]; // a slider clamps it
       if (control.type !== "range") continue;
       // what a figure says of it, or as many decimals as a step has
       control.nextSibling.value = page.shown?.[name] ?? fixed(+control.value, control.step.slice(2).length);
@@ -203,7 +203,7 @@ function show(el, { controls = {}, more, draw, letters, copies }) {
       (event) => event.target.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey),
     );
   }
-  el.onkeydown = (event) => { // what a figure uses is not for the notebook around it
+  el.onkeydown = (event) => { // keys that a figure uses must not reach the notebook
     if (event.key === "Escape") point(null, true);
     if (/^(Arrow.*|Home|End| |Enter|Page.*)$/.test(event.key)) event.stopPropagation();
   };
@@ -225,7 +225,7 @@ const WALK = {
 
 const NUDGE = { "+": [0, 0, 0.1], "-": [0, 0, -0.1], PageUp: [0, 0, 1], PageDown: [0, 0, -1] };
 
-// What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state. Its layers, the
+// What figures draw on: a module's `draw` takes it as page, and sets its height. change(news): sets state. Layers, the
 // <g> in FRAME: 0 cells, 1 words, 2 lines and frames, 3 what takes the pointer and the focus.
 function picture(svg, { change, point, controls }) {
   let frames; // how each board is framed: (name, colour, row, column)
@@ -272,12 +272,12 @@ function picture(svg, { change, point, controls }) {
     return part(key, layer, "rect", `translate:${x}px ${y}px;width:${wide}px;height:${high}px;${look}`, attributes);
   }
 
-  // key: of words that move. press(): by a click on them.
+  // key: for moving words. press(): called on a click.
   function words(x, y, text, look = "", key = `${x} ${y}`, press = null) {
     part(`words ${key}`, press ? 3 : 1, "text", `translate:${x}px ${y}px${look}`, {}, `${text}`).onclick = press;
   }
 
-  // key: of a line that moves.
+  // key: for a moving line.
   function line(d, look = "", key = d) {
     part(key, 2, "path", look, { d });
   }
@@ -295,7 +295,7 @@ function picture(svg, { change, point, controls }) {
     }
   }
 
-  // Words below each other, each in a row of this height. bold: the rows that stand out. press(row): by its word.
+  // Words below each other, each in a row of this height. bold: the rows that stand out. press(row): on a click.
   function column(x, y, high, texts, bold = [], press = null, look = END) {
     texts.forEach((text, row) =>
       words(
@@ -309,9 +309,8 @@ function picture(svg, { change, point, controls }) {
     );
   }
 
-  /* Rows of cells; what is undefined is left out. colour, text(value, row, column): of a cell. hidden(row, column): hatched.
-     drawn: without the cells. label: what the board over them is called. id(value, row, column): by which a cell that moves is
-     known. */
+  /* Rows of cells; undefined ones are left out. colour, text(value, row, column): of a cell. hidden(row, column):
+     hatched. drawn: omit the cells. label: of the board over them. id(value, row, column): identifies a moving cell. */
   function grid(
     key,
     x,
@@ -352,7 +351,7 @@ function picture(svg, { change, point, controls }) {
     board(key, x, y, wide, high, values.length, values[0].length, label, press, edit);
   }
 
-  // A frame around a cell of a board, around a row, a column or all of it: of what is picked, and of what is pointed at.
+  // Frames a cell, row, column or all of a board: `pick` for what is picked, `light` for what is pointed at.
   function pick(key, row, column) {
     frames[key]("picked", PICKED, row, column);
   }
@@ -360,9 +359,9 @@ function picture(svg, { change, point, controls }) {
     frames[key]?.(`lit ${row} ${column}`, LIT, row, column);
   }
 
-  // Cells that are pointed at, tapped, and walked through with arrow keys: one tab stop. Without a label they are only
-  // known by their places. press(row, column). edit(row, column, by): a number there that is dragged, to the right or up,
-  // or changed with the keys + and −.
+  // Cells to point at, tap, and move through with arrow keys: one tab stop. Without a label they only have places.
+  // press(row, column). edit(row, column, by): a number there that is dragged, to the right or up, or changed with the
+  // keys + and −.
   function board(key, x, y, wide, high, rows, columns, label, press, edit) {
     frames[key] = (name, colour, row, column) =>
       mark(
@@ -388,7 +387,7 @@ function picture(svg, { change, point, controls }) {
       box(`${key} board`, x, y, columns * wide, rows * high, press ? "" : "cursor:crosshair", 3, {
         tabindex: 0,
         role: "application",
-        "aria-label": `${label}. Arrow keys walk through it${edit ? ", + and − change a number" : ""}.`,
+        "aria-label": `${label}. Arrow keys move within it${edit ? ", + and − change a number" : ""}.`,
         "data-cells": `${rows} ${columns}`,
       }),
       {
@@ -437,7 +436,7 @@ function picture(svg, { change, point, controls }) {
 
 // --- the page around it -----------------------------------------------------------------------------------------------
 
-// Start every figure of this kind that stands in the page and was not started, so that it still holds its data.
+// Start every figure of this kind on the page that has not started, and so still holds its data.
 export function start({ render }, kind) {
   for (const el of document.querySelectorAll(`.course-figure[data-figure="${kind}"]:has(script)`)) {
     const script = el.querySelector("script"), text = script.textContent;

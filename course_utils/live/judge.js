@@ -1,5 +1,5 @@
-// Puzzles judged in the page: verdict and words as exercises/puzzles.py and chapter 4's `survives` have them, which tests
-// compare. A reading is a sentence with how it should be read; a head is what the learner's numbers do with it.
+// Judges puzzles on the page, with the verdicts and words of exercises/puzzles.py and of chapter 4's `survives`; tests
+// compare them. A reading is a sentence with how it should be read; a head is what the learner's numbers do with it.
 import { dot, fixed, most, range, softmax, sum, transposed } from "./base.js";
 
 const MISPLACED = 0.1, FARTHER = [3, 10, 30];
@@ -11,7 +11,7 @@ const times = (matrix, change) => matrix.map((row) => row.map(change));
 
 // --- readings and heads -----------------------------------------------------------------------------------------------
 
-// What travels as few numbers, as objects: `rows` are places in the table of words, `sets` whom each row should find.
+// Unpacks compact numbers into objects: `rows` index the table of words, `sets` say whom each row should find.
 export function unfolded(puzzle) {
   const count = puzzle.words.length;
   const reading = ([rows, sets]) => ({
@@ -109,11 +109,11 @@ const HABITS = {
   "the first token alone": (_reading, head) => at(head, 0),
   "the last token alone": (_reading, head) => at(head, head.scores[0].length - 1),
 };
-const UNIFORM = { "everyone alike": (_reading, head, row) => weighted(head, times(head.scores, () => 0))[row] };
+const UNIFORM = { "all equally": (_reading, head, row) => weighted(head, times(head.scores, () => 0))[row] };
 
 function habit(wrong, ways) {
   for (const [name, way] of Object.entries(ways)) {
-    if (wrong[0].reading.puzzle.askers && !/first|last|everyone/.test(name)) continue;
+    if (wrong[0].reading.puzzle.askers && !/first|last|equally/.test(name)) continue;
     let count = 0;
     const all = wrong.every(({ reading, head, asking }) =>
       asking.every((row) => {
@@ -193,7 +193,7 @@ function describeOutput(pairs) {
   const [found, wanted] = [({ head }) => head.context, ({ goal }) => goal].map((of) =>
     pairs.flatMap((pair) => of(pair).flatMap((row, query) => pair.goal[query] ? row : []))
   );
-  if (!(Math.max(...found.map(Math.abs)) > 1e-6)) return " All that is received is 0.";
+  if (!(Math.max(...found.map(Math.abs)) > 1e-6)) return " Every output is 0.";
   for (const [name, numbers] of Object.entries(pairs[0].reading.puzzle.quantities)) {
     const passed = pairs.every(({ reading, head, goal }) =>
       fits(
@@ -250,7 +250,7 @@ function wrongTogether(puzzle, tried) {
       } 0.50.${
         alone
           ? ` Head ${alone[0]} alone: ${alone[1][0].toLowerCase()}${alone[1].slice(1)}`
-          : ` Each head looks where it should. The values of all heads add up to ${
+          : ` Each head looks where it should. Summed over heads, the values are ${
             puzzle.words.map((word, token) => {
               return `"${word}" ${told(sum(heads.map((head) => head.matrices[2][token][0])))}`;
             }).join(", ")
@@ -280,11 +280,9 @@ function wrongWithDropout({ survive }, tried) {
     if (judged < survive.need) {
       return {
         words: `With half of the weights dropped, letters that ${again ? "have" : "have not"} occurred before are ` +
-          `judged correctly in ${
-            justBelow(survive.need, judged)
-          } of all cases. It should be at least ${survive.need}.` +
+          `judged correctly in ${justBelow(survive.need, judged)} of all cases. The goal is at least ${survive.need}.` +
           (again ? ` ${headsFinding(tried)} Would larger values help?` : "") +
-          " How many of these weights may be dropped before the sum of all heads is wrong?",
+          " How many weights may be dropped before the sum of all heads is wrong?",
       };
     }
   }

@@ -70,9 +70,9 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     }
     const best = most(changed), asks = query < 0 ? T - 1 : Math.min(query, T - 1);
     return `${title}: ${favourites(layers[layer][head][asks], names, names[asks])}. ` +
-      `With all heads, the likeliest next word is "${words[0]}", ${fixed(before[0], 3)}; without ${
-        without.join(", ") || "none"
-      } it gets ${fixed(changed[0], 3)}${best ? `, and "${words[best]}" is likeliest` : ""}.`;
+      `With all heads, the likeliest next word is "${words[0]}", ${fixed(before[0], 3)}${
+        without.length ? `; without ${without.join(", ")} it gets ${fixed(changed[0], 3)}` : ""
+      }${best ? `, and "${words[best]}" is likeliest` : ""}.`;
   }
 
   const sentences = models.map(({ names }) => names.join(" ")),
@@ -105,8 +105,8 @@ function read({ shares, shape: [num_layers, num_heads], each, ...run }) {
   };
 }
 
-// Put a head into the box of heads that are off, or take it out again, and this sentence into the other box if that is
-// empty: what listens to them runs the model.
+// Add a head to the box of heads that are off, or remove it, and fill the sentence box if it is empty; the boxes'
+// listeners run the model.
 function toggle(controls, name, text) {
   const cell = controls.closest(".jp-Cell, .cell, .output, body"),
     [own, box] = BOXES.map((box) => cell?.querySelector(box));

@@ -1,4 +1,4 @@
-// What figures of maps share: maps of weights with names and sums, as large as there is room for, and what colours mean.
+// What figures of maps share: maps of weights with names and sums, as large as fits, and what colours mean.
 import {
   BOLD,
   chunks,
@@ -20,7 +20,7 @@ import {
 } from "./base.js";
 
 const LARGEST = 56; // a cell of a map
-// Cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers, longer numbers.
+// Cell sizes from which names (else in the sentence), less steep names, numbers, and longer numbers are shown.
 const NAMED = 14, STEEP = 24, NUMBERED = 30, FULL = 40;
 const MANY = 16; // a map with more rows or columns is one image
 const SUMS = 46, TITLE = 20; // room for row sums, and for the title above a map
@@ -45,13 +45,13 @@ export function unpacked({ shape, letters }) {
   return shape.slice(1).reduceRight((list, size) => chunks(list, size), flat);
 }
 
-/* Maps side by side, as large as there is room for right of x (or so much room) and below y, and what their colours mean. Each is a row per
-   query and a column per key. Gives what the cell of weights that is pointed at says. list: [{key, values: rows of numbers}],
-   and what is for all or for one of them: title. axes: what rows, columns and sums beside rows are. row: where names pick one, for all or for one, the
-   picked one or -1. at: the row and the column to light up. told: what is read of a cell, if not its value. colour, ...: of a
-   grid. counts(row, column): whether a cell is in the row's sum, as those are that are not hidden. marks: of colours, [what one means,
-   it]. scale: other ones, and what their end is called. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
-   names that may come. */
+/* Maps side by side, as large as fits right of x (or into `room`) and below y, and what their colours mean. Each has a
+   row per query and a column per key. Returns the words on the weight pointed at. list: [{key, values: rows of
+   numbers}], and, for one map or all: title. axes: what rows, columns and sums beside rows are. row: the picked one or
+   -1, where names pick one. told: the values to say, if not those shown. colour, ...: of a grid. counts(row, column):
+   whether a cell is in the row's sum; by default, if not hidden. For all: at: the row and column to light up. marks:
+   [what a colour means, the colour]. scale: other colours, and the label of the end. spots: how many maps the height is
+   for, so that hiding some does not change it. widest: the keys with the longest names to come. */
 export function maps(
   page,
   list,
@@ -77,7 +77,7 @@ export function maps(
     return !sums || values.every((line, row) => adds(line.filter((_, column) => counts(row, column))));
   });
 
-  // The size of a cell with which so many maps fill a height as well as they can, with room for names and axes on the left and on top.
+  // The cell size at which this many maps best fill a height, with room for names and axes on the left and on top.
   function fit(count, height) {
     for (let cell = LARGEST;; cell -= cell > 2 ? 1 : 0.25) {
       const [left, top, right] = cell < NAMED ? [20, 20, 8] : [

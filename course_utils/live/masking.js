@@ -14,7 +14,7 @@ export default figure(({ names, scores }) => {
       const left = all.map((weight, column) => hidden(row, column) ? 0 : weight), total = sum(left);
       return renormalised ? left.map((weight) => weight / total) : left;
     });
-    // An output depends on an input if it reads its value, or if its score is in a sum that is not divided out again.
+    // An output depends on an input whose value it reads, or whose score is in a sum that no renormalising cancels.
     const depends = weights.map((line) => line.map((weight) => weight > 0 || when !== BEFORE && !renormalised));
     const said = maps(page, [
       { key: "weights", values: weights, hidden },

@@ -3,7 +3,7 @@
 import { figure, LEAK, most, say, softmax, sum, weightColour } from "./base.js";
 import { maps, WEIGHTS } from "./maps.js";
 
-const PADDING = "(padding)", NONE = 0, SAFE = 3; // ways to hide, 0: in none
+const PADDING = "(padding)", NONE = 0, SAFE = 3; // ways to hide; 0: no mask
 const SCORES = [0, -Infinity, -1e9, -Infinity]; // of padding: a vector of zeros scores 0
 const WAYS = ["−∞", "−10⁹", "−∞, then 0"];
 const EMPTY = [

@@ -1,5 +1,5 @@
 // Message: one word of the sentence changes, and hardly any head changes its preference.
-// Chapter 8: the noun, of two, to which each head of a model gives more, for sentences that differ in a word.
+// Chapter 8: which of two nouns each head of a model prefers, for sentences that differ in one word.
 import { FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short, sum } from "./base.js";
 import { arcs } from "./arcs.js";
 import { headLabels, LABELS, unpacked } from "./maps.js";

@@ -49,7 +49,7 @@ export default figure((data) => {
   const resized = (design, columns) =>
     widths(columns).map((wide, m) => axes.map((_, r) => range(wide).map((c) => design[m]?.[r]?.[c] ?? 0)));
 
-  // A sentence as places in the table of words; the words that have no numbers are told apart.
+  // A sentence as places in the table of words; words without numbers come separately.
   function read(text) {
     const all = text.trim().split(/\s+/).filter(Boolean).slice(0, places > 1 ? places : 12);
     const unknown = all.filter((word) => !words.includes(word));
@@ -97,7 +97,7 @@ export default figure((data) => {
       const { weights, context } = headOf(puzzle, asked(mine), rows),
         reading = judged.find((each) => String(each.words) === String(names));
       const rowsOf = (word) => puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []);
-      bold = [row, most(weights[row])].map(rowsOf); // where the numbers stand that the two words meet with
+      bold = [row, most(weights[row])].map(rowsOf); // the places of the numbers in which both words meet
       page.height = arcs(page, {
         words: names,
         lines: [{ key: "head", weights: weights[row] }],
@@ -155,7 +155,7 @@ export default figure((data) => {
     );
     const keeps = outputs.map((list, h) => list.map((value) => value > heads[h].context[row][0] / 2 - 0.01));
     const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), y = page.height + TITLE;
-    const hits = sum(right), wanted = THROWS * puzzle.survive.need; // the goal, in the place of what should be read
+    const hits = sum(right), wanted = THROWS * puzzle.survive.need; // the goal replaces the arcs' own first line
     page.line("M0 10h24", `stroke:${hits < wanted ? MARK : RIGHT};stroke-width:5`, "line 0");
     page.words(30, 10, `half dropped: right ${hits} of ${THROWS} times, wanted: ${wanted}`, BOLD, "told 0");
     page.column(x - 6, y, LOW, [...heads.map((_, h) => `head ${h}`), yes ? "sum > 0.5" : "sum < 0.5"], [heads.length]);

@@ -85,7 +85,7 @@ export default figure(({ names, inputs: original }) => {
       page.grid("mix", mix.x, mix.y + TOP, WIDE, ROW, rows, {
         colour,
         text: (value) => fixed(value, 3),
-        label: "weight times value, and below the context vector",
+        label: "weight times value; context vector at the bottom",
       });
       page.pick("mix", size);
     }
@@ -146,8 +146,8 @@ export default figure(({ names, inputs: original }) => {
   };
 });
 
-// Where a point stands in a field with room for arrows as long as the circle's radius, with words above and below; to the
-// left and below [0, 0] only if one of these points lies there.
+// Maps a point into a field with room for arrows of the circle's radius and words above and below. It extends left of
+// or below [0, 0] only if a point lies there.
 function field({ x, y }, points, circle) {
   const lows = [0, 1].map((k) => points.some((point) => point[k] < -1e-9) ? -circle : 0);
   const scale = Math.min((ARROWS - 34) / (circle - lows[0]), (ARROWS - 96) / (circle - lows[1]));

@@ -1,4 +1,4 @@
-// Message: of long vectors one key takes all the weight; divided by √d_k, the same scores share it.
+// Message: with long vectors one key takes all the weight; divided by √d_k, the same scores share it.
 // Chapter 2: one query's scores, and their weights without and with the division, while d_k grows, at any temperature.
 import { dot, exactly, figure, longest, MARK, range, RIGHT, say, short, softmax } from "./base.js";
 import { bars, reachOf } from "./vectors.js";

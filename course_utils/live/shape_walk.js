@@ -1,4 +1,4 @@
-// Message: with transpose, each head keeps numbers of every token; without, it mixes those of different tokens.
+// Message: with transpose, each row of a head belongs to one token; without, rows mix different tokens.
 // Chapter 5: a tensor passes through view, transpose, scores and merge, beside the same steps with a common mistake.
 import {
   BOLD,

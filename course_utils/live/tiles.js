@@ -1,4 +1,4 @@
-// Message: a plain layer holds the whole table of scores at once; in tiles, one tile of it and two numbers a row are there.
+// Message: a plain layer holds the whole table of scores at once; tiling holds one tile of it and two numbers a row.
 // Chapter 10: causal attention in tiles, with the largest score, the total and the output of each query so far.
 import { BOLD, chunks, dot, figure, fixed, LEAK, limit, longest, MIDDLE, range, say, short, sum } from "./base.js";
 import { arrow, GREEN } from "./vectors.js";
@@ -57,7 +57,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const below = TOP + top * cell, tall = rows.length * cell, whole = narrow ? Math.floor(WHOLE / T) : cell;
     const fill = (colour, cover) => () => [...colour, cover];
 
-    // What is filled is in memory: of a plain layer every score; in tiles one tile, with its numbers, and what is kept.
+    // Filled cells are in memory: every score of a plain layer; in tiles, one tile with its numbers and the kept sums.
     const from = narrow ? TOP + high + 12 : 0;
     page.heading(left, from, "a plain layer", `${much} scores at once`);
     page.grid("whole", left, from + TOP, whole, whole, scores, { colour: fill(GREEN, 0.75), text: () => "" });
@@ -127,9 +127,9 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       made === 1 ? "score is" : "scores are"
     } in memory, and m and ℓ of ${rows.length} ${
       rows.length === 1 ? "row" : "rows"
-    }; a plain layer keeps ${much} scores.${start ? say` What was kept of "${last}" is multiplied by ${factor}.` : ""}${
-      wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""
-    }`;
+    }; a plain layer keeps ${much} scores.${
+      start ? say` The sums kept for "${last}" are multiplied by ${factor}.` : ""
+    }${wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""}`;
   }
 
   return {

@@ -32,13 +32,13 @@ export default figure(({ names, moved, bare }) => {
       const value = layers[titles.indexOf(at.part)][at.row][at.column];
       return `Output of "${names[at.row]}" ${
         depends(value)
-          ? `moves by ${value < 0.0001 ? "less than 0.0001" : `up to ${fixed(value, 4)}`} times a step of`
+          ? `moves by ${value < 0.0001 ? "less than 0.0001" : `up to ${fixed(value, 4)}`} times a step in`
           : "does not depend on"
       } input "${names[at.column]}".`;
     }
     const cells = (many) => `${many} red ${many === 1 ? "cell leaks" : "cells leak"}`, many = count(moved);
     return (many ? `${cells(many)}: outputs depend on later tokens.` : "No output depends on a later token.") +
-      (bare ? ` Without the mask ${cells(count(bare))}.` : "");
+      (bare ? ` Without the mask, ${cells(count(bare))}.` : "");
   }
 
   return { draw, letters: 120 };

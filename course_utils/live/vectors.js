@@ -7,7 +7,7 @@ const PURPLE = [139, 92, 214];
 export const GREEN = [0, 133, 119]; // on both of which black and white can be read
 
 export const reachOf = (rows) => Math.max(...rows.flat().map(Math.abs));
-// The end of a scale that stays while numbers change: twice the first, and again, only when one leaves it.
+// The end of a scale that stays while numbers change: it doubles only when a number leaves it.
 export const ample = (first, now) => (first || 1) * 2 ** Math.max(0, Math.ceil(Math.log2(now / (first || 1))));
 // The farther from 0, the more of the page's own colour a cell covers.
 export const signedColour = (reach) => (value) => [
@@ -15,7 +15,8 @@ export const signedColour = (reach) => (value) => [
   limit(Math.abs(value) / (reach || 1), 0, 1).toFixed(3),
 ];
 
-// Numbers below each other: a bar from 0, which ends at low and reach, empty if below 0, and the number. label, press: of the board over them.
+// Numbers in a column: a bar from 0, clipped to [low, reach], hollow if below 0, and the number. label, press: for the
+// board on top.
 export function bars(
   page,
   key,

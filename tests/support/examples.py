@@ -88,7 +88,7 @@ def of_figures():
         ),
         "show_query_steps": (
             (x, TOKENS),
-            "weight times value, and below the context vector",
+            "weight times value; context vector at the bottom",
             4,
             0,
             f"Context vector, number 1: {(weights[1] @ x)[0]:.4f}",

@@ -20,7 +20,7 @@ EXERCISE = re.compile(r"\d+\.\d+")  # an id
 
 def pytest_addoption(parser):
     """The options that choose among the tests."""
-    parser.addoption("--all", action="store_true", help="prove every guarantee in every setting, not only once")
+    parser.addoption("--all", action="store_true", help="run tests in every setting, not only in one")
     parser.addoption("--seed", type=int, help="with --all: draw anew from this seed, as an earlier run did")
     parser.addoption("--long", action="store_true", help="also run what takes minutes, as --matrix does")
     parser.addoption("--chapters", default="", help="leave out what is about other chapters than these: 03,05")

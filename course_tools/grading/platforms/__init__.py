@@ -1,6 +1,6 @@
 """Learning platforms, one file each: the names of their downloads, and the files they take back.
 
-What may come in: names of files, columns, rows. Not: how anything is graded. A new platform is a new file with a
+What belongs here: names of files, columns, rows. Not: how anything is graded. A new platform is a new file with a
 subclass of `Platform` (of `Gradebook` where points go into a CSV file).
 """
 
@@ -14,7 +14,7 @@ for module in pkgutil.iter_modules(__path__):
 
 
 def classes_without_subclass(kind):
-    """The classes below this one that have none below them."""
+    """The subclasses of this one that have none."""
     below = kind.__subclasses__()
     return [leaf for each in below for leaf in classes_without_subclass(each)] if below else [kind]
 

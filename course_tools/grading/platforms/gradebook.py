@@ -211,7 +211,7 @@ class Gradebook(Platform):
         for rivals in claims.values():
             if len(rivals) > 1:
                 names = " and ".join(name_with_ids(student) for student, *_ in rivals)
-                remarks.append(f"{names}: the same row in {self.name}'s file, so nothing was filled in.")
+                remarks.append(f"{names} share a row in {self.name}'s file, so nothing was filled in.")
         return {row: rivals[0] for row, rivals in claims.items() if len(rivals) == 1}, remarks
 
     def rows_of(self, sheet, student):

@@ -7,5 +7,5 @@ On the grader's side are `sandbox` (Sandbox), `protection` (what this machine of
 processes left behind without protection), `allowed_imports` (the course's package as answers may import it) and
 `fork_client` (asks for processes that have torch loaded). Isolated code is in `inside`.
 
-What may come in: starting, feeding and ending that process. Not: an exercise, or an expected value.
+What belongs here: starting, feeding and ending that process. Not: an exercise, or an expected value.
 """

@@ -17,7 +17,7 @@ IMPORT = re.compile(r"^from course_utils(?:\.(\w+))?[\w.]* import (\([^)]*\)|.*)
 
 @functools.cache
 def imports_of_chapters():
-    """What chapters import from the course: (files that they take names from, rooms that draw, fetch or check)."""
+    """What chapters import from the course: (files they take names from, packages that draw, fetch or check)."""
     files, rooms = set(), set()
     for source in repository.sources():
         for room, names in imports_of(source):
@@ -31,7 +31,7 @@ def imports_of_chapters():
 
 @functools.cache
 def imports_of(source):
-    """[(room or file of the course, or "", names)] of the imports in a chapter."""
+    """[(package or file, or "", names)] of the imports in a chapter."""
     found = IMPORT.findall(source.read_text(encoding="utf-8"))
     return [(room, re.findall(r"\w+", names)) for room, names in found]
 
@@ -81,8 +81,8 @@ def without_later_definitions(chapter, text):
 def chapter_that_builds():
     """{name: number of the first chapter that shows how to build it} for classes and functions of all chapters.
 
-    In TAUGHT_ROOMS, a name that no chapter shows is never allowed. But if a chapter imports something that none shows
-    from a file, such as a fast kernel, that file is allowed from this chapter on.
+    In TAUGHT_ROOMS, a name that no chapter shows is never allowed. But if a chapter imports from a file something that
+    none shows, such as a fast kernel, that file is allowed from this chapter on.
     """
     built, shown = {}, {name for source in repository.sources() for name in names_defined(source)}
     for path in repository.ROOT.glob("course_utils/*/*.py"):

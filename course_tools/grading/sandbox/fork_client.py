@@ -1,4 +1,4 @@
-"""Processes that start with everything loaded: forks of a process that has it. Linux only."""
+"""Processes that start with everything loaded, as forks of one that has loaded it. Linux only."""
 
 import contextlib
 import json
@@ -54,7 +54,7 @@ class ForkServer:
         return socket.socket(fileno=self.ask(fork_server.CONNECT, [])[1])
 
     def inherit(self, descriptor):
-        """Fork through such a connection, an open file's number."""
+        """Fork through the connection with this file number."""
         self.connection = socket.socket(fileno=descriptor)
 
     def ask(self, request, descriptors):

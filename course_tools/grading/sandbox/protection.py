@@ -24,7 +24,7 @@ COULD_NOT_BE_TESTED = (
 
 
 class Unprotected(RuntimeError):
-    """There is no protection and nobody allowed grading without, or a trial did not show whether there is."""
+    """There is no protection and grading without it was not allowed, or the trials were unclear."""
 
 
 class Protection(enum.Enum):
@@ -99,7 +99,7 @@ def package_folders():
 def visible_and_hidden_paths():
     """What a child may see: {"folders": [...], "hidden": [...]}, with the hidden paths inside the folders.
 
-    The folders are those of `package_folders` and the system's shared libraries. Hidden are the course, if installed
+    The folders are those of `package_folders` and the system's shared libraries. Hidden: the course, if installed
     in one of them, and packages that belong to the Python but not to its environment.
     """
     folders = without_nested([*package_folders(), os.path.dirname(c_library())])
@@ -135,7 +135,7 @@ def c_library():
 
 
 def without_nested(folders):
-    """The folders without those inside another of them."""
+    """The folders, minus those inside another."""
     kept = []
     for folder in sorted(map(Path, set(folders))):
         if not kept or not folder.is_relative_to(kept[-1]):

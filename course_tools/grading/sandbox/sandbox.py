@@ -91,7 +91,7 @@ class Sandbox:
         modules=None,
         seed=0,
     ):
-        """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
+        """Run the cells, then call `name`. Returns an Outcome; never raises for what the code does.
 
         cells: Python texts, run in order, statement by statement; a failing statement is skipped.
         calls: FunctionCalls or LayerCalls (see course_utils.judging.calls).
@@ -143,7 +143,7 @@ class Sandbox:
         return None, "twice ended the process that runs it"
 
     def ask_child(self, request, patience):
-        """`ask`, of a child of the server."""
+        """`ask` for a child of the server."""
         ours, theirs = socket.socketpair()
         with ours:
             try:
@@ -190,7 +190,7 @@ class Sandbox:
         return None, f"sent more than {LARGEST_REPLY // 10**6} MB back and was stopped"
 
     def ask_alone(self, request, patience):
-        """`ask`, of a process without isolation."""
+        """`ask` for a process without isolation."""
         command = protection.command_inside(
             "server", "serve_unprotected", course=str(ROOT), packages=protection.package_folders(), seconds=self.seconds
         )

@@ -2,5 +2,5 @@
 
 `isolation` and `system_calls` confine it. `fork_server` loads torch once and forks the servers and their users.
 
-What may come in: of the course, `judging`'s calls and what they need. Not: anything that knows an expected value.
+What belongs here: from the course, `judging`'s calls and what they need. Not: anything that knows an expected value.
 """

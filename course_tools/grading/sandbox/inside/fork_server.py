@@ -1,4 +1,4 @@
-"""A process that forks others from itself, which start at once and share what it has loaded.
+"""A process whose forks start at once and share what it has loaded.
 
 It runs nothing from a submission: callers say what to run in the fork. `serve` loads only torch.
 """

@@ -1,6 +1,6 @@
 """The measures that confine a child, and their purposes. Linux only; called inside, by `server`.
 
-once, by the server, before it has any submission:
+once, by the server, before it forks any child:
 * `new_namespaces` and `hide_all_but`: a separate root folder with only Python, its packages and the shared libraries,
   read-only; no network; no other process visible; all children end when the server ends;
 * or `restrict_with_landlock`, where namespaces are forbidden: files elsewhere cannot be read. (Their names and sizes
@@ -117,7 +117,7 @@ def hide(path):
 
 
 def restrict_with_landlock(folders, hidden):
-    """From now on this process and its children may read in these folders, and no other file; nor the hidden paths."""
+    """From now on this process and its children may read only in these folders, and not the hidden paths."""
     rights = struct.pack("=Q", EVERY_FILE_RIGHT)
     ruleset = check_call(LIBC.syscall(LANDLOCK_CREATE_RULESET, rights, len(rights), 0), "Landlock")
 
@@ -150,7 +150,7 @@ def restrict_with_landlock(folders, hidden):
 def use_large_pages():
     """Ask Linux to keep our memory in large pages, 2 MB each: forking a child then takes a third of the time.
 
-    This is no security measure, and no error if Linux (before 6.1) cannot. Call it while /proc is visible.
+    Not a security measure; without effect on Linux before 6.1. Call it while /proc is visible.
     """
     for line in Path("/proc/self/maps").read_bytes().split(b"\n")[:-1]:  # names in it have no fixed encoding
         place, rights, _, _, file, *_ = line.split()

@@ -27,7 +27,7 @@ def serve(control, course, packages, protection, folders, hidden, memory, second
     """Fork a child for each socket received through `control`, until that closes.
 
     control: number of an open socket. course: the folder that holds the course. packages: folders to import from.
-    protection: "NAMESPACES" or "LANDLOCK". folders, hidden: what the children may see, see `isolation`. memory: bytes,
+    protection: "NAMESPACES" or "LANDLOCK". folders, hidden: as in `isolation.hide_all_but`. memory: bytes,
     beside what torch takes; seconds: of CPU time, for each child.
     """
     grader = socket.socket(fileno=control)
