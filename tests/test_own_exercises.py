@@ -7,12 +7,13 @@ import sys
 import pytest
 import torch
 
+from course_tools import repository
 from course_tools.commands import exercise as command
 from course_tools.commands import grade
 from course_tools.grading import own_exercises
 from course_tools.grading.reports import ReportStore, Student
 from course_tools.repository import ROOT
-from course_utils.checking import packed
+from course_utils.checking import commands, packed, progress_file
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 from tests.support.handed_in import NAME, lay, notebook
 from tests.support.handed_in import RIGHT as RIGHT_3_2
@@ -56,6 +57,37 @@ def answered(made, code):
         if cell["id"] == "exercise-100-1" and code:
             cell["source"] = code
     return json.dumps(copy).encode()
+
+
+def test_the_notebook_opens_alone_as_a_chapter_does(do, tmp_path):
+    lay(tmp_path, {"local.py": EXAMPLE.encode()})
+    do(command.main, "build", tmp_path)
+    made, cells = handed_out(tmp_path)
+    for chapter in (json.loads(path.read_bytes()) for path in repository.learners()[:2]):
+        first = next(cell for cell in chapter["cells"] if cell["cell_type"] == "code")
+        assert next(iter(cells.items())) == ("setup", "".join(first["source"]))
+        assert made["cells"][0]["execution_count"] is None
+        assert made["metadata"]["kernelspec"] == chapter["metadata"]["kernelspec"]
+
+
+@pytest.mark.parametrize("check", own_exercises.CHECKS)
+def test_hint_gives_the_hints_of_own_exercises_whatever_their_check(do, tmp_path, monkeypatch, check):
+    lay(tmp_path, {"local.py": EXAMPLE.replace('CHECK = "first"', f'CHECK = "{check}"').encode()})
+    do(command.main, "build", tmp_path)
+    _, cells = handed_out(tmp_path)
+    monkeypatch.setenv(progress_file.PATH_VARIABLE, "")
+    monkeypatch.setattr(progress_file, "in_memory", {})
+    monkeypatch.setattr(commands, "HINTS", names := dict(commands.HINTS))
+    monkeypatch.setattr(packed, "HINTS", names)
+    names = {}
+    exec(cells["imports"] + "\n" + cells["hints"], names)
+    first, second = (names["hint"]("100.1").text for _ in range(2))
+    assert (first, second) == (
+        "Hint 1 of 2: How far is token s from token t?",
+        "Hint 2 of 2: Hide tokens that are too far away before softmax.",
+    )
+    assert 'hint("100.1")' in cells["words-100-1"] and "How far" not in str(cells)
+    assert names["hint"]("1.1").text.startswith("Hint 1 of 3") and "There is no" in names["hint"]("100.2").text
 
 
 def test_from_the_example_to_grades_without_a_change_of_the_clone(do, tmp_path):

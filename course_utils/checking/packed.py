@@ -1,12 +1,18 @@
-"""The check of an exercise that comes with its notebook, not with the course."""
+"""The checks and hints of exercises that come with their notebook, not with the course."""
 
 import base64
 
+from course_utils.checking.commands import HINTS
 from course_utils.exercises.exercise import Exercise
 from course_utils.judging import calls, serialize, untrusted_replies
 from course_utils.judging.judge import judge
 from course_utils.judging.result import Result
 from course_utils.judging.side_effects import on_cpu
+
+
+def add_hints(packed: str) -> None:
+    """Let `hint` give the hints that an instructor has `packed` into a notebook, {id of an exercise: its hints}."""
+    HINTS.update(serialize.unpack(base64.b64decode(packed)))
 
 
 def check_packed(packed: str, attempt: object) -> Result:
