@@ -1,5 +1,6 @@
 """An instructor's own exercise: made from an example, tested, handed out, graded with the rest, outside the clone."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -10,10 +11,11 @@ import torch
 from course_tools import repository
 from course_tools.commands import exercise as command
 from course_tools.commands import grade
-from course_tools.grading import own_exercises
+from course_tools.grading import exercise_families, own_exercises
 from course_tools.grading.reports import ReportStore, Student
 from course_tools.repository import ROOT
 from course_utils.checking import commands, packed, progress_file
+from course_utils.judging import serialize
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 from tests.support.handed_in import NAME, lay, notebook
 from tests.support.handed_in import RIGHT as RIGHT_3_2
@@ -50,11 +52,11 @@ def handed_out(folder):
     return made, {cell["id"]: "".join(cell["source"]) for cell in made["cells"]}
 
 
-def answered(made, code):
-    """A student's copy of it, as bytes."""
+def answered(made, code, number=1):
+    """A student's copy of it, with an answer to exercise 100.NUMBER, as bytes."""
     copy = json.loads(json.dumps(made))
     for cell in copy["cells"]:
-        if cell["id"] == "exercise-100-1" and code:
+        if cell["id"] == f"exercise-100-{number}" and code:
             cell["source"] = code
     return json.dumps(copy).encode()
 
@@ -214,16 +216,69 @@ def test_two_files_cannot_ask_for_one_name_and_nothing_is_overwritten(do, tmp_pa
     assert "usage:" in do(command.main, "build")
 
 
-def test_a_seed_writes_six_exercises_that_hold_and_says_that_they_are_no_secret(do, tmp_path):
+def test_a_seed_writes_seven_exercises_that_hold_and_says_that_they_are_no_secret(do, tmp_path):
     said = do(command.main, "new", tmp_path / "exercises", "--seed", "autumn")
-    assert "6 more exercises" in said and "anybody who has this course" in said.casefold()
-    assert do(command.main, "test", tmp_path / "exercises").startswith("6 exercises pass: 100.1, ")
+    assert "7 more exercises" in said and "anybody who has this course" in said.casefold()
+    assert do(command.main, "test", tmp_path / "exercises").startswith("7 exercises pass: 100.1, ")
     assert "ready to hand out" in do(command.main, "build", tmp_path / "exercises")
     before = (tmp_path / "exercises/mask.py").read_bytes()
     assert "already exists" in do(command.main, "new", tmp_path / "exercises", "--seed", "spring")
     assert (tmp_path / "exercises/mask.py").read_bytes() == before
     for wrong in (["new", "x", "--seed"], ["test", "x", "--seed", "autumn"], ["new", "x", "autumn"]):
         assert "usage:" in do(command.main, *wrong)
+
+
+PUZZLE = exercise_families.drawn("autumn")["puzzle.py"]
+
+
+def test_a_puzzle_is_checked_on_the_students_machine_by_what_its_head_does_and_holds_no_answer(do, tmp_path):
+    lay(tmp_path, {"puzzle.py": PUZZLE.encode()})
+    do(command.main, "build", tmp_path)
+    _, cells = handed_out(tmp_path)
+    puzzle = own_exercises.exercise_of("100.1", "puzzle.py", PUZZLE)
+    names = {}
+    exec(cells["given-100-1"], names)
+    assert names["embeddings"] == puzzle.embeddings and len(set(map(tuple, puzzle.embeddings.values()))) == 7
+    text = cells["check-100-1"].split('"')[1]
+    assert serialize.unpack(base64.b64decode(text))["replies"] == [{"values": [None]}]
+    for right in puzzle.right_answers:
+        assert packed.check_packed(text, right).status == RIGHT
+    for code, _ in puzzle.wrong:
+        result = packed.check_packed(text, own_exercises.made(code, puzzle.name))
+        assert result.status == NOT_YET and 'In "' in result.message or "sentence" in result.message
+    too_close = packed.check_packed(text, own_exercises.made(puzzle.wrong[-1][0], puzzle.name))
+    assert "not by enough" in too_close.message
+    stub = own_exercises.made(cells["exercise-100-1"], puzzle.name)
+    assert packed.check_packed(text, stub).status == NOT_ATTEMPTED
+
+
+def test_a_puzzle_with_a_wrong_oracle_or_none_that_runs_is_named(do, tmp_path):
+    other = PUZZLE.replace("        outputs.append([", "        outputs.append([100 + ")
+    lay(tmp_path, {"puzzle.py": other.encode()})
+    assert "this right answer is judged wrong" in do(command.main, "test", tmp_path)
+    lay(tmp_path, {"puzzle.py": PUZZLE.replace("def oracle(words)", "def oracle()").encode()})
+    assert "puzzle.py: calls or oracle stop with TypeError" in do(command.main, "test", tmp_path)
+
+
+def test_a_puzzle_is_graded_with_the_rest(do, tmp_path):
+    folder = lay(tmp_path / "exercises", {"local.py": EXAMPLE.encode(), "puzzle.py": PUZZLE.encode()})
+    do(command.main, "build", folder)
+    made, _ = handed_out(folder)
+    answers = {f"right {number}": code for number, code in enumerate(puzzle_of("autumn").answers)}
+    answers |= {f"wrong {number}": code for number, (code, _) in enumerate(puzzle_of("autumn").wrong)}
+    answers |= {"copied": puzzle_of("spring").answers[0]}
+    lay(tmp_path / "downloads", {f"{who}/own.ipynb": answered(made, code, 2) for who, code in answers.items()})
+    do(grade.main, tmp_path / "downloads", "--out", tmp_path / "grades", "--chapters", 100, "--workers", 1)
+    found = {who: graded_of(tmp_path / "grades", who)["100.2"] for who in answers}
+    assert {who: each.status for who, each in found.items()} == {
+        who: RIGHT if who.startswith("right") else NOT_YET for who in answers
+    }
+    assert "Wherever" in found["copied"].message or 'In "' in found["copied"].message
+
+
+def puzzle_of(seed):
+    """The puzzle that a seed draws."""
+    return own_exercises.exercise_of("100.1", "puzzle.py", exercise_families.drawn(seed)["puzzle.py"])
 
 
 def test_a_name_that_the_course_asks_for_is_refused(do, tmp_path):

@@ -1,7 +1,7 @@
 """python3 -m course_tools exercise new | test | build FOLDER: your own exercises, in a folder beside your downloads.
 
 new FOLDER                writes an example into the folder for you to change
-new FOLDER --seed TEXT    writes six exercises, one from each family of problems; the text decides which
+new FOLDER --seed TEXT    writes seven exercises, one from each family of problems; the text decides which
 test FOLDER               tests each exercise's oracle, right answers and wrong answers, under several seeds
 build FOLDER              writes FOLDER/own_exercises.ipynb, to hand out
 """

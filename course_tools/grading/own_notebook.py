@@ -38,12 +38,21 @@ def notebook(exercises):
         words = f"### Exercise {exercise.id} · {exercise.title}\n{points}\n\n{exercise.words}{helped}"
         cells += [
             new_markdown_cell(words, id=f"words-{mark}"),
+            *given_cells(exercise, f"given-{mark}"),
             new_code_cell(stub(exercise), id=f"exercise-{mark}"),
         ]
         if exercise.check != "none":
             code = f'check_packed("{packed(asked_by_check(exercise))}", {exercise.name})'
             cells.append(new_code_cell(code, id=f"check-{mark}"))
     return nbformat.writes(new_notebook(cells=cells, metadata=metadata)).encode() + b"\n"
+
+
+def given_cells(exercise, id):
+    """A cell with a puzzle's embeddings; none for another exercise."""
+    if not exercise.open_ended:
+        return []
+    lines = [f'    "{word}": {numbers},' for word, numbers in exercise.embeddings.items()]
+    return [new_code_cell("\n".join(["embeddings = {", *lines, "}"]), id=id)]
 
 
 def stub(exercise):
@@ -63,8 +72,13 @@ def packed(data):
 
 
 def asked_by_check(exercise):
-    """The calls that the students' own check compares, with the right results, as plain data."""
+    """What the students' own check compares, with the right results, as plain data; of a puzzle, never the answer."""
     asked = exercise.calls[: COMPARED[exercise.check]]
+    replies, rest, puzzle = calls.run_calls(exercise.worked, asked), len(exercise.calls) - len(asked), None
+    if exercise.open_ended:
+        plan = exercise.plan[: COMPARED[exercise.check]]
+        replies, rest = [{"values": [None]}], len(exercise.plan) - len(plan)
+        puzzle = [exercise.embeddings, plan]
     return {
         "title": exercise.title,
         "name": exercise.name,
@@ -72,6 +86,7 @@ def asked_by_check(exercise):
         "points": exercise.points,
         "names": exercise.parameter_names,
         "calls": [calls.call_to_plain(call) for call in asked],
-        "replies": calls.run_calls(exercise.worked, asked),
-        "rest": len(exercise.calls) - len(asked),
+        "replies": replies,
+        "rest": rest,
+        "puzzle": puzzle,
     }
