@@ -224,7 +224,12 @@ def test_a_seed_writes_seven_exercises_that_hold_and_says_that_they_are_no_secre
     before = (tmp_path / "exercises/mask.py").read_bytes()
     assert "already exists" in do(command.main, "new", tmp_path / "exercises", "--seed", "spring")
     assert (tmp_path / "exercises/mask.py").read_bytes() == before
-    for wrong in (["new", "x", "--seed"], ["test", "x", "--seed", "autumn"], ["new", "x", "autumn"]):
+    for wrong in (
+        ["new", "x", "--seed"],
+        ["test", "x", "--seed", "autumn"],
+        ["new", "x", "autumn"],
+        ["new", "x", "--students", "y"],
+    ):
         assert "usage:" in do(command.main, *wrong)
 
 
@@ -274,6 +279,66 @@ def test_a_puzzle_is_graded_with_the_rest(do, tmp_path):
         who: RIGHT if who.startswith("right") else NOT_YET for who in answers
     }
     assert "Wherever" in found["copied"].message or 'In "' in found["copied"].message
+
+
+def test_names_of_students_that_cannot_be_folders_are_refused(do, tmp_path):
+    names = tmp_path / "names.txt"
+    for text, words in (("Ada\n../Ben\n", "'../Ben' cannot be the name of a folder"), (None, "cannot be read")):
+        names.write_text(text, encoding="utf-8") if text else names.unlink()
+        said = do(command.main, "new", tmp_path / "exercises", "--seed", "autumn", "--students", names)
+        assert words in said and not (tmp_path / "exercises").exists()
+
+
+def test_each_student_has_another_puzzle_and_a_classmates_answer_gets_nothing(do, tmp_path):
+    folder, names = tmp_path / "exercises", ["Ada Weber", "Ben Ito", "Cleo"]
+    (tmp_path / "names.txt").write_text("\n".join([*names, ""]), encoding="utf-8")
+    assert "3 students have a puzzle of their own" in do(
+        command.main, "new", folder, "--seed", "autumn", "--students", tmp_path / "names.txt"
+    )
+    for path in folder.glob("*.py"):
+        if path.name not in ("mask.py", "puzzle.py"):
+            path.unlink()
+    said = do(command.main, "test", folder)
+    assert said == "2 exercises pass: 100.1, 100.2. So do 3 in the folders of 3 students.\n"
+    assert "the folders of 3 students" in do(command.main, "build", folder)
+    made = {name: handed_out(folder / name)[0] for name in names}
+    assert len({"".join(cell["source"]) for each in made.values() for cell in each["cells"][-3:-2]}) == 3
+    puzzles = {name: puzzle_of(f"autumn {name}").answers[0] for name in names}
+    downloads = {
+        "Ada Weber/own.ipynb": answered(made["Ada Weber"], puzzles["Ada Weber"], 2),
+        "Weber_copied/own.ipynb": answered(made["Ada Weber"], puzzles["Ada Weber"], 2),
+        "Ito, Ben/own.ipynb": answered(made["Ben Ito"], puzzles["Ada Weber"], 2),
+    }
+    lay(tmp_path / "downloads", downloads)
+    said = do(
+        grade.main, tmp_path / "downloads", "--out", tmp_path / "grades", "--chapters", 100, "--workers", 1, "--quiz", 2
+    )
+    assert "Cleo has no submission here" in said and "graded with the class's exercises: Weber_copied" in said
+    table = (tmp_path / "grades/grades.csv").read_text(encoding="utf-8-sig")
+    rows = [line.split(",") for line in table.replace('"Ito, Ben"', "Ben").splitlines() if "100.2" in line]
+    assert {row[0]: next(part for part in row if part in (RIGHT, NOT_YET)) for row in rows} == {
+        "Ada Weber": RIGHT,
+        "Ben": NOT_YET,
+        "Weber_copied": NOT_YET,
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"Ada/other.py": PUZZLE}, "other.py replaces no file of"),
+        ({"Ada/puzzle.py": PUZZLE.replace("POINTS = 3", "POINTS = 4")}, "give its exercises the POINTS"),
+        ({"Ada/puzzle.py": "1 +"}, "does not run: SyntaxError"),
+        ({"Ada/puzzle.py": PUZZLE, "ADA/puzzle.py": PUZZLE}, "could both be the folder of Ada"),
+        ({"Ada Weber/puzzle.py": PUZZLE}, "could be the folder of 2 students"),
+    ],
+)
+def test_a_students_folder_that_makes_no_sense_ends_the_run_in_a_sentence(do, tmp_path, wrong, words):
+    lay(tmp_path / "exercises", {"puzzle.py": PUZZLE.encode(), **{name: text.encode() for name, text in wrong.items()}})
+    handed = dict.fromkeys(["Ada/a.ipynb", "Ada Weber/a.ipynb", "Weber, Ada/a.ipynb"], b"{}")
+    lay(tmp_path / "downloads", handed)
+    said = do(grade.main, tmp_path / "downloads", "--out", tmp_path / "grades", "--chapters", 100, "--workers", 1)
+    assert words in said
 
 
 def puzzle_of(seed):

@@ -13,11 +13,17 @@ FAMILIES = {
     path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
     for path in sorted(Path(__file__).with_name("families").glob("*.toml"))
 }
+PUZZLE = "puzzle.py"
 
 
 def drawn(seed):
     """{name of a file: its text}: an exercise of each family."""
     return {f"{name}.py": filled(family, random.Random(f"{seed} {name}")) for name, family in FAMILIES.items()}
+
+
+def drawn_for_students(seed, names):
+    """{name of a file, in a folder with a student's name: its text}: another puzzle for each of these students."""
+    return {f"{name}/{PUZZLE}": drawn(f"{seed} {name}")[PUZZLE] for name in names}
 
 
 def filled(family, draw):

@@ -302,11 +302,14 @@ def remembered_result(exercise, texts, sandbox, again=False, worked=None):
     return result, None
 
 
+seeded = functools.cache(private_seed.with_seed)  # students of one class share most exercises
+
+
 @functools.cache
 def exercises_with(seed, own):
     """{id: Exercise} of the course and of an instructor's own files, with calls drawn from a private seed."""
     there = EXERCISES | own_exercises.exercises_of(own)
-    return {id: private_seed.with_seed(exercise, seed) for id, exercise in there.items()}
+    return {id: seeded(exercise, seed) for id, exercise in there.items()}
 
 
 def prepare():

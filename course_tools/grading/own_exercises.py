@@ -107,6 +107,7 @@ def exercises_of(files):
     return {exercise.id: exercise for exercise in found}
 
 
+@functools.cache
 def exercise_of(id, file, text):
     """The OwnExercise in a file. Raises Unusable."""
     names = {"__name__": Path(file).stem}
