@@ -3,7 +3,7 @@
 The rooms, from the ground up; each may import those listed before it and none listed after it, and anything in
 `course_utils` (a test reads this list):
 
-    repository, links, first_figure: where things are, the addresses of notebooks, the figure that visitors see first
+    repository, names_on_disk, links, first_figure: where things are, their names and addresses, the first figure
     supported_pythons, locked_packages, environment: supported Pythons, what pip installs, a Python with all packages
     build, site: from sources to notebooks, and to web pages
     grading.sandbox.inside: where a stranger's code runs

@@ -33,16 +33,6 @@ def replace(path, content):
         raise
 
 
-def on_disk(name):
-    """A name for opening a file, stored in UTF-8 whatever the locale; `from_disk` reverses this."""
-    return os.fsdecode(name.encode())
-
-
-def from_disk(name):
-    """The text of a name found on the disk, whatever the locale; bytes that are not UTF-8 become �."""
-    return os.fsencode(name).decode(errors="replace")
-
-
 def move_over(temporary, path):
     """Move a file over another one, waiting up to SECONDS_IN_USE while somebody has that open."""
     end = time.monotonic() + SECONDS_IN_USE

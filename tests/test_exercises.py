@@ -14,6 +14,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from course_tools import repository
+from course_tools.build import minutes
 from course_tools.repository import ROOT
 from course_utils.attention import hidden_keys
 from course_utils.exercises import EXERCISES, QUESTIONS, solutions
@@ -210,7 +211,8 @@ def test_a_chapter_shows_the_exercises_that_its_file_holds(chapter):
 def label(exercise):
     """The line under an exercise's heading."""
     stars = "★" * exercise.difficulty + "☆" * (3 - exercise.difficulty)
-    return f"{exercise.points} point{'s' if exercise.points > 1 else ''} · {stars} · {exercise.minutes} minutes"
+    points = f"{exercise.points} point{'s' if exercise.points > 1 else ''}"
+    return f"{points} · {stars} · {minutes.OF_EXERCISE[exercise.difficulty]} minutes"
 
 
 @each_chapter

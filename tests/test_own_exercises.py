@@ -1,5 +1,6 @@
 """An instructor's own exercise: made from an example, tested, handed out, graded with the rest, outside the clone."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -7,12 +8,14 @@ import sys
 import pytest
 import torch
 
+from course_tools import repository
 from course_tools.commands import exercise as command
 from course_tools.commands import grade
-from course_tools.grading import own_exercises
+from course_tools.grading import exercise_families, own_exercises
 from course_tools.grading.reports import ReportStore, Student
 from course_tools.repository import ROOT
-from course_utils.checking import packed
+from course_utils.checking import commands, packed, progress_file
+from course_utils.judging import serialize
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 from tests.support.handed_in import NAME, lay, notebook
 from tests.support.handed_in import RIGHT as RIGHT_3_2
@@ -49,13 +52,44 @@ def handed_out(folder):
     return made, {cell["id"]: "".join(cell["source"]) for cell in made["cells"]}
 
 
-def answered(made, code):
-    """A student's copy of it, as bytes."""
+def answered(made, code, number=1):
+    """A student's copy of it, with an answer to exercise 100.NUMBER, as bytes."""
     copy = json.loads(json.dumps(made))
     for cell in copy["cells"]:
-        if cell["id"] == "exercise-100-1" and code:
+        if cell["id"] == f"exercise-100-{number}" and code:
             cell["source"] = code
     return json.dumps(copy).encode()
+
+
+def test_the_notebook_opens_alone_as_a_chapter_does(do, tmp_path):
+    lay(tmp_path, {"local.py": EXAMPLE.encode()})
+    do(command.main, "build", tmp_path)
+    made, cells = handed_out(tmp_path)
+    for chapter in (json.loads(path.read_bytes()) for path in repository.learners()[:2]):
+        first = next(cell for cell in chapter["cells"] if cell["cell_type"] == "code")
+        assert next(iter(cells.items())) == ("setup", "".join(first["source"]))
+        assert made["cells"][0]["execution_count"] is None
+        assert made["metadata"]["kernelspec"] == chapter["metadata"]["kernelspec"]
+
+
+@pytest.mark.parametrize("check", own_exercises.CHECKS)
+def test_hint_gives_the_hints_of_own_exercises_whatever_their_check(do, tmp_path, monkeypatch, check):
+    lay(tmp_path, {"local.py": EXAMPLE.replace('CHECK = "first"', f'CHECK = "{check}"').encode()})
+    do(command.main, "build", tmp_path)
+    _, cells = handed_out(tmp_path)
+    monkeypatch.setenv(progress_file.PATH_VARIABLE, "")
+    monkeypatch.setattr(progress_file, "in_memory", {})
+    monkeypatch.setattr(commands, "HINTS", names := dict(commands.HINTS))
+    monkeypatch.setattr(packed, "HINTS", names)
+    names = {}
+    exec(cells["imports"] + "\n" + cells["hints"], names)
+    first, second = (names["hint"]("100.1").text for _ in range(2))
+    assert (first, second) == (
+        "Hint 1 of 2: How far is token s from token t?",
+        "Hint 2 of 2: Hide tokens that are too far away before softmax.",
+    )
+    assert 'hint("100.1")' in cells["words-100-1"] and "How far" not in str(cells)
+    assert names["hint"]("1.1").text.startswith("Hint 1 of 3") and "There is no" in names["hint"]("100.2").text
 
 
 def test_from_the_example_to_grades_without_a_change_of_the_clone(do, tmp_path):
@@ -182,16 +216,134 @@ def test_two_files_cannot_ask_for_one_name_and_nothing_is_overwritten(do, tmp_pa
     assert "usage:" in do(command.main, "build")
 
 
-def test_a_seed_writes_six_exercises_that_hold_and_says_that_they_are_no_secret(do, tmp_path):
+def test_a_seed_writes_seven_exercises_that_hold_and_says_that_they_are_no_secret(do, tmp_path):
     said = do(command.main, "new", tmp_path / "exercises", "--seed", "autumn")
-    assert "6 more exercises" in said and "anybody who has this course" in said.casefold()
-    assert do(command.main, "test", tmp_path / "exercises").startswith("6 exercises pass: 100.1, ")
+    assert "7 more exercises" in said and "anybody who has this course" in said.casefold()
+    assert do(command.main, "test", tmp_path / "exercises").startswith("7 exercises pass: 100.1, ")
     assert "ready to hand out" in do(command.main, "build", tmp_path / "exercises")
     before = (tmp_path / "exercises/mask.py").read_bytes()
     assert "already exists" in do(command.main, "new", tmp_path / "exercises", "--seed", "spring")
     assert (tmp_path / "exercises/mask.py").read_bytes() == before
-    for wrong in (["new", "x", "--seed"], ["test", "x", "--seed", "autumn"], ["new", "x", "autumn"]):
+    for wrong in (
+        ["new", "x", "--seed"],
+        ["test", "x", "--seed", "autumn"],
+        ["new", "x", "autumn"],
+        ["new", "x", "--students", "y"],
+    ):
         assert "usage:" in do(command.main, *wrong)
+
+
+PUZZLE = exercise_families.drawn("autumn")["puzzle.py"]
+
+
+def test_a_puzzle_is_checked_on_the_students_machine_by_what_its_head_does_and_holds_no_answer(do, tmp_path):
+    lay(tmp_path, {"puzzle.py": PUZZLE.encode()})
+    do(command.main, "build", tmp_path)
+    _, cells = handed_out(tmp_path)
+    puzzle = own_exercises.exercise_of("100.1", "puzzle.py", PUZZLE)
+    names = {}
+    exec(cells["given-100-1"], names)
+    assert names["embeddings"] == puzzle.embeddings and len(set(map(tuple, puzzle.embeddings.values()))) == 7
+    text = cells["check-100-1"].split('"')[1]
+    assert serialize.unpack(base64.b64decode(text))["replies"] == [{"values": [None]}]
+    for right in puzzle.right_answers:
+        assert packed.check_packed(text, right).status == RIGHT
+    for code, _ in puzzle.wrong:
+        result = packed.check_packed(text, own_exercises.made(code, puzzle.name))
+        assert result.status == NOT_YET and 'In "' in result.message or "sentence" in result.message
+    too_close = packed.check_packed(text, own_exercises.made(puzzle.wrong[-1][0], puzzle.name))
+    assert "not by enough" in too_close.message
+    stub = own_exercises.made(cells["exercise-100-1"], puzzle.name)
+    assert packed.check_packed(text, stub).status == NOT_ATTEMPTED
+
+
+def test_a_puzzle_with_a_wrong_oracle_or_none_that_runs_is_named(do, tmp_path):
+    other = PUZZLE.replace("        outputs.append([", "        outputs.append([100 + ")
+    lay(tmp_path, {"puzzle.py": other.encode()})
+    assert "this right answer is judged wrong" in do(command.main, "test", tmp_path)
+    lay(tmp_path, {"puzzle.py": PUZZLE.replace("def oracle(words)", "def oracle()").encode()})
+    assert "puzzle.py: calls or oracle stop with TypeError" in do(command.main, "test", tmp_path)
+
+
+def test_a_puzzle_is_graded_with_the_rest(do, tmp_path):
+    folder = lay(tmp_path / "exercises", {"local.py": EXAMPLE.encode(), "puzzle.py": PUZZLE.encode()})
+    do(command.main, "build", folder)
+    made, _ = handed_out(folder)
+    answers = {f"right {number}": code for number, code in enumerate(puzzle_of("autumn").answers)}
+    answers |= {f"wrong {number}": code for number, (code, _) in enumerate(puzzle_of("autumn").wrong)}
+    answers |= {"copied": puzzle_of("spring").answers[0]}
+    lay(tmp_path / "downloads", {f"{who}/own.ipynb": answered(made, code, 2) for who, code in answers.items()})
+    do(grade.main, tmp_path / "downloads", "--out", tmp_path / "grades", "--chapters", 100, "--workers", 1)
+    found = {who: graded_of(tmp_path / "grades", who)["100.2"] for who in answers}
+    assert {who: each.status for who, each in found.items()} == {
+        who: RIGHT if who.startswith("right") else NOT_YET for who in answers
+    }
+    assert "Wherever" in found["copied"].message or 'In "' in found["copied"].message
+
+
+def test_names_of_students_that_cannot_be_folders_are_refused(do, tmp_path):
+    names = tmp_path / "names.txt"
+    for text, words in (("Ada\n../Ben\n", "'../Ben' cannot be the name of a folder"), (None, "cannot be read")):
+        names.write_text(text, encoding="utf-8") if text else names.unlink()
+        said = do(command.main, "new", tmp_path / "exercises", "--seed", "autumn", "--students", names)
+        assert words in said and not (tmp_path / "exercises").exists()
+
+
+def test_each_student_has_another_puzzle_and_a_classmates_answer_gets_nothing(do, tmp_path):
+    folder, names = tmp_path / "exercises", ["Ada Weber", "Ben Ito", "Cleo"]
+    (tmp_path / "names.txt").write_text("\n".join([*names, ""]), encoding="utf-8")
+    assert "3 students have a puzzle of their own" in do(
+        command.main, "new", folder, "--seed", "autumn", "--students", tmp_path / "names.txt"
+    )
+    for path in folder.glob("*.py"):
+        if path.name not in ("mask.py", "puzzle.py"):
+            path.unlink()
+    said = do(command.main, "test", folder)
+    assert said == "2 exercises pass: 100.1, 100.2. So do 3 in the folders of 3 students.\n"
+    assert "the folders of 3 students" in do(command.main, "build", folder)
+    made = {name: handed_out(folder / name)[0] for name in names}
+    assert len({"".join(cell["source"]) for each in made.values() for cell in each["cells"][-3:-2]}) == 3
+    puzzles = {name: puzzle_of(f"autumn {name}").answers[0] for name in names}
+    downloads = {
+        "Ada Weber/own.ipynb": answered(made["Ada Weber"], puzzles["Ada Weber"], 2),
+        "Weber_copied/own.ipynb": answered(made["Ada Weber"], puzzles["Ada Weber"], 2),
+        "Ito, Ben/own.ipynb": answered(made["Ben Ito"], puzzles["Ada Weber"], 2),
+    }
+    lay(tmp_path / "downloads", downloads)
+    said = do(
+        grade.main, tmp_path / "downloads", "--out", tmp_path / "grades", "--chapters", 100, "--workers", 1, "--quiz", 2
+    )
+    assert "Cleo has no submission here" in said and "graded with the class's exercises: Weber_copied" in said
+    table = (tmp_path / "grades/grades.csv").read_text(encoding="utf-8-sig")
+    rows = [line.split(",") for line in table.replace('"Ito, Ben"', "Ben").splitlines() if "100.2" in line]
+    assert {row[0]: next(part for part in row if part in (RIGHT, NOT_YET)) for row in rows} == {
+        "Ada Weber": RIGHT,
+        "Ben": NOT_YET,
+        "Weber_copied": NOT_YET,
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"Ada/other.py": PUZZLE}, "other.py replaces no file of"),
+        ({"Ada/puzzle.py": PUZZLE.replace("POINTS = 3", "POINTS = 4")}, "give its exercises the POINTS"),
+        ({"Ada/puzzle.py": "1 +"}, "does not run: SyntaxError"),
+        ({"Ada/puzzle.py": PUZZLE, "ADA/puzzle.py": PUZZLE}, "could both be the folder of Ada"),
+        ({"Ada Weber/puzzle.py": PUZZLE}, "could be the folder of 2 students"),
+    ],
+)
+def test_a_students_folder_that_makes_no_sense_ends_the_run_in_a_sentence(do, tmp_path, wrong, words):
+    lay(tmp_path / "exercises", {"puzzle.py": PUZZLE.encode(), **{name: text.encode() for name, text in wrong.items()}})
+    handed = dict.fromkeys(["Ada/a.ipynb", "Ada Weber/a.ipynb", "Weber, Ada/a.ipynb"], b"{}")
+    lay(tmp_path / "downloads", handed)
+    said = do(grade.main, tmp_path / "downloads", "--out", tmp_path / "grades", "--chapters", 100, "--workers", 1)
+    assert words in said
+
+
+def puzzle_of(seed):
+    """The puzzle that a seed draws."""
+    return own_exercises.exercise_of("100.1", "puzzle.py", exercise_families.drawn(seed)["puzzle.py"])
 
 
 def test_a_name_that_the_course_asks_for_is_refused(do, tmp_path):

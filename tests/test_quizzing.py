@@ -2,6 +2,7 @@
 
 import pytest
 
+from course_tools.grading import own_code
 from course_tools.grading.more_questions import KINDS, MoreEvidence
 from course_tools.grading.own_code import describe_kind
 from course_utils.exercises import CHAPTERS, EXERCISES
@@ -89,6 +90,19 @@ def my_attention(queries, keys, values):
 """
     words = str(questions(answers.Answer("1.3", code)))
     assert "becomes" in words and "`t + 1` becomes `t + 0`" not in words and "`t = t + 1`, is removed" not in words
+
+
+@pytest.mark.parametrize("id", ["11.2", "11.3", "11.4"])
+def test_nothing_is_asked_that_depends_on_a_random_model(id):
+    exercise = EXERCISES[id]
+    asked = []
+    for answer in answers.right(id):
+        made = answer.object()
+        runner = LocalRunner(made, program_of(made, exercise.name))
+        asked += own_code.about(exercise, answer.code, runner, "seed")
+    assert {question["kind"] for question in asked} <= {"shape", "sums", "zeros"} and (asked or id == "11.4")
+    vocabulary = exercise.calls[0].arguments[0]["language_model"][0]
+    assert not [question for question in asked if f"{vocabulary})" in question["options"][question["right"]]]
 
 
 def test_a_line_that_is_alone_in_its_block_is_not_removed():

@@ -4,6 +4,7 @@ import re
 
 WORDS = 130  # read in a minute, with formulas and code
 CELL = 0.5  # minutes to read a cell of code, run it, and look at its output
+OF_EXERCISE = {1: 5, 2: 10, 3: 20}  # minutes, by its difficulty
 EXERCISE = re.compile(r"^\d+ points? · ★+☆* · (\d+) minutes$", re.MULTILINE)
 
 

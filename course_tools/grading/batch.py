@@ -13,7 +13,15 @@ from course_tools.grading.sandbox.protection import Unprotected
 
 
 def grade_changed(
-    submissions, store, executor, limits, done, asks_for_regrade=lambda student: False, seed="", quiz=None, own=()
+    submissions,
+    store,
+    executor,
+    limits,
+    done,
+    asks_for_regrade=lambda student: False,
+    seed="",
+    quiz=None,
+    own=lambda student: (),
 ):
     """Grade what the store does not have yet. Returns {key of a student: why the submission could not be graded}.
 
@@ -21,14 +29,14 @@ def grade_changed(
     results with all workers). limits: a grading_process.Limits. done: called with each finished submission and
     its report, or None. asks_for_regrade: whether a student's submission is graded although nothing changed. seed:
     a private one, or "". quiz: the fields of a Task on questions; None for none.
-    own: the files of the instructor's own exercises.
+    own: called with a student for the files of the instructor's own exercises.
     Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """
     waiting, in_progress, failed = iter(submissions), {}, {}
     with executor() as (pool, width, share_results):
         while True:
             while len(in_progress) < width and (submission := next(waiting, None)):
-                task = task_for(submission, limits, seed, quiz, own)
+                task = task_for(submission, limits, seed, quiz, own(submission.student))
                 kept = store.get(submission.student)
                 if kept and kept.digest.startswith(task.digest) and not asks_for_regrade(task.student):
                     done(submission, replace(kept, student=submission.student, late=submission.late))

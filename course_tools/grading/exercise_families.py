@@ -1,7 +1,7 @@
-"""Six families of problems. A seed draws one problem from each, written out as an instructor's own exercise.
+"""Seven families of problems. A seed draws one problem from each, written out as an instructor's own exercise.
 
 A family is a file in `families`: the text of an exercise with gaps, and the ways to fill each gap. Each filling is a
-different problem, not the same one with other numbers.
+different problem, not the same one with other numbers. In a puzzle, ways may name the parts of other gaps.
 """
 
 import random
@@ -13,11 +13,17 @@ FAMILIES = {
     path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
     for path in sorted(Path(__file__).with_name("families").glob("*.toml"))
 }
+PUZZLE = "puzzle.py"
 
 
 def drawn(seed):
     """{name of a file: its text}: an exercise of each family."""
     return {f"{name}.py": filled(family, random.Random(f"{seed} {name}")) for name, family in FAMILIES.items()}
+
+
+def drawn_for_students(seed, names):
+    """{name of a file, in a folder with a student's name: its text}: another puzzle for each of these students."""
+    return {f"{name}/{PUZZLE}": drawn(f"{seed} {name}")[PUZZLE] for name in names}
 
 
 def filled(family, draw):
@@ -26,4 +32,5 @@ def filled(family, draw):
     for gap, ways in family["gaps"].items():
         for which, way in zip(("", "other_"), draw.sample(ways, 2)):
             texts |= {f"{which}{gap}_{part}": text for part, text in way.items()}
-    return string.Template(family["exercise"]).substitute(texts).lstrip()
+    once = string.Template(family["exercise"]).substitute(texts).lstrip()
+    return string.Template(once).substitute(texts)

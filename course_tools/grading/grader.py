@@ -300,11 +300,14 @@ def remembered_result(exercise, texts, sandbox, again=False, worked=None):
     return result, None
 
 
+seeded = functools.cache(private_seed.with_seed)  # students of one class share most exercises
+
+
 @functools.cache
 def exercises_with(seed, own):
     """{id: Exercise} of the course and of an instructor's own files, with calls drawn from a private seed."""
     there = EXERCISES | own_exercises.exercises_of(own)
-    return {id: private_seed.with_seed(exercise, seed) for id, exercise in there.items()}
+    return {id: seeded(exercise, seed) for id, exercise in there.items()}
 
 
 def prepare():
@@ -378,7 +381,8 @@ def remember(key, result):
 def digest_of_answer(exercise, texts, sandbox, again=False):
     """What identifies an answer and all code that it runs with."""
     modules = sorted(sandbox.modules_named_in("\n".join(texts)).items())
-    return hashlib.sha256(repr((exercise.id, exercise.seed, *texts, modules, again)).encode()).hexdigest()
+    asked = exercise.id, exercise.seed, getattr(exercise, "text", "")
+    return hashlib.sha256(repr((*asked, *texts, modules, again)).encode()).hexdigest()
 
 
 class SandboxRunner:

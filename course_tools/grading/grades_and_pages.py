@@ -12,6 +12,7 @@ import jinja2
 from course_tools.grading.assignment import ADJUSTMENTS_FILE
 from course_tools.grading.class_summary import ClassSummary
 from course_tools.grading.reports import REPORTS_FOLDER
+from course_tools.names_on_disk import on_disk
 from course_utils import files
 from course_utils.judging.result import rich
 
@@ -50,7 +51,7 @@ class GradesAndPages:
 
     def page(self, key):
         """The path of a student's page."""
-        return self.out / files.on_disk(STUDENT_PAGE.format(key))
+        return self.out / on_disk(STUDENT_PAGE.format(key))
 
     @property
     def entries(self):

@@ -14,6 +14,7 @@ from course_tools.grading import (
     gradescope_autograder,
     no_points,
     output_folder,
+    own_of_students,
     quiz_pages,
     workers,
 )
@@ -66,6 +67,7 @@ def grade(options):
     names = {key: printable(name) for export in exports for key, name in export.full_names(students).items()}
     names |= {student.key: student.name for student in students if student.called}  # the roster's
     assignment = assignment.for_class(students, names)
+    own_of = own_files_by_student(options, students, names)
     gone = store.keys_of_others(students)
     if gone and not options.fewer:
         sys.exit(STUDENTS_MISSING.format(options.out, first_names(gone)))
@@ -84,7 +86,7 @@ def grade(options):
         print(last_run.problem)
     outputs = grades_and_pages.GradesAndPages(store, assignment, options.preview, names)
     try:
-        failed = grade_into(outputs, store, found, options)
+        failed = grade_into(outputs, store, found, options, own_of)
     except BaseException:  # however it ends, write whole tables of all that is graded
         outputs.close()
         raise
@@ -150,8 +152,11 @@ def adjustments_for_nobody(assignment, students):
         yield f"{rules.ADJUSTMENTS_FILE}: {name} could be {few}: {first_names(keys)}."
 
 
-def grade_into(outputs, store, found, options):
-    """Grade what changed, and add every report. Returns {key of a student: why it could not be graded}."""
+def grade_into(outputs, store, found, options, own_of):
+    """Grade what changed, and add every report. Returns {key of a student: why it could not be graded}.
+
+    own_of: called with a student for the files of the instructor's own exercises.
+    """
     progress = Progress(len(found))
 
     def done(submission, report):
@@ -175,7 +180,7 @@ def grade_into(outputs, store, found, options):
             outputs.assignment.asks_for_regrade,
             outputs.assignment.seed,
             quiz,
-            own_files(options),
+            own_of,
         )
 
 
@@ -194,6 +199,19 @@ def own_files(options):
     from course_tools.grading import own_exercises  # here: it loads torch
 
     return own_exercises.files_in(own_folder(options.submissions))
+
+
+def own_files_by_student(options, students, names):
+    """student -> the files of the instructor's own exercises. names: {key of a student: name in a gradebook}."""
+    of_class = own_files(options)
+    if not of_class:
+        return lambda student: ()
+    of_students, sentences = own_of_students.files_by_student(
+        own_folder(options.submissions), of_class, students, names
+    )
+    for sentence in sentences:
+        print(printable(sentence))
+    return lambda student: of_students.get(student.key, of_class)
 
 
 def own_exercises_of(options):

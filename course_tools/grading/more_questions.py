@@ -27,6 +27,10 @@ MOST_WATCHED, MOST_ENTRIES = 2, 10
 class MoreEvidence(Evidence):
     """Evidence about an answer, with its intermediate values and what depends on what."""
 
+    def __init__(self, program, calls, runner, seed):
+        super().__init__(program, calls, runner, seed)
+        self.calls[1] = with_another_model(self.calls[1])
+
     @cached_property
     def assigned(self):
         """{(name, k): (line, its values in both runs)}, as `assigned_in` has it, of the answer as it is."""
@@ -72,6 +76,22 @@ class MoreEvidence(Evidence):
         """{entry: the rows of the result that change with it}, of the answer as it is."""
         steady = None not in self.results and self.entries and not IN_STEPS.search(self.program.text)
         return self.rows_moved([self.no_change], self.entries)[0] if steady else {}
+
+
+def is_model(value):
+    """Whether an argument describes a random language model."""
+    return isinstance(value, dict) and "language_model" in value
+
+
+def with_another_model(call):
+    """The call with one more word in the vocabulary of its random model, so that no key depends on it."""
+    values = [
+        each | {"language_model": [each["language_model"][0] + 1, *each["language_model"][1:]]}
+        if is_model(each)
+        else each
+        for each in inputs_of(call)
+    ]
+    return with_inputs(call, values)
 
 
 def assigned_in(program, data):
@@ -225,4 +245,10 @@ def counted(value):
     return int((value if value.dtype == torch.bool else value == 0).sum())
 
 
-KINDS = (*questions.KINDS, hides, only_row, shape, sums, zeros)
+MORE_KINDS = (hides, only_row, shape, sums, zeros)
+KINDS = (*questions.KINDS, *MORE_KINDS)
+
+
+def kinds_for(calls):
+    """The kinds to ask about an answer to these calls: nobody can follow by hand what a random model does."""
+    return MORE_KINDS if any(is_model(each) for call in calls for each in inputs_of(call)) else KINDS

@@ -3,6 +3,7 @@
 import os
 
 from course_tools.grading.reports import REPORTS_FOLDER
+from course_tools.names_on_disk import on_disk
 from course_utils import files
 
 LIST_OF_CLAIMED_FILES = "written"  # beside the reports that are kept: a name a line
@@ -15,7 +16,7 @@ def claim_files(out, names):
     """
     note = out / REPORTS_FOLDER / LIST_OF_CLAIMED_FILES
     own = set(note.read_text(encoding="utf-8", errors="replace").split("\n")) if note.exists() else set()
-    others = sorted(name for name in names if name not in own and os.path.lexists(out / files.on_disk(name)))
+    others = sorted(name for name in names if name not in own and os.path.lexists(out / on_disk(name)))
     if not others:
         files.replace(note, "\n".join(sorted(own | set(names))).encode())
     return others

@@ -6,7 +6,7 @@ import random
 import tomllib
 from pathlib import Path
 
-from course_tools.grading.more_questions import KINDS, MoreEvidence
+from course_tools.grading.more_questions import MoreEvidence, kinds_for
 from course_utils.explaining.program import parse_program
 from course_utils.quizzing.questions import in_turn, questions_on
 
@@ -29,7 +29,7 @@ def about(exercise, text, runner, seed):
     """The questions on one answer as plain data, one by one."""
     program = parse_program(text, exercise.name, {}, "<your cell>")
     if program and len(text) <= LONGEST_CODE:
-        for question in questions_on(program, exercise.calls, runner, seed, KINDS, MoreEvidence):
+        for question in questions_on(program, exercise.calls, runner, seed, kinds_for(exercise.calls), MoreEvidence):
             yield as_plain(question, exercise, text)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from course_tools.grading import private_seed
 from course_tools.grading.own_folder import OWN_CHAPTER
-from course_utils.exercises import EXERCISES
+from course_utils.exercises import EXERCISES, puzzles
 from course_utils.exercises.exercise import Exercise
 from course_utils.explaining import program
 from course_utils.explaining.known_values import Known
@@ -34,7 +34,7 @@ class Unusable(ValueError):
 class OwnExercise(Exercise):
     """An instructor's exercise. words: in Markdown. answers: right ones, the worked one first. wrong: with causes.
 
-    check: which calls students' notebooks compare. oracle: computes what is right in another way.
+    check: which calls students' notebooks compare. oracle: computes what is right in another way. text: of the file.
     """
 
     words: str = ""
@@ -42,6 +42,7 @@ class OwnExercise(Exercise):
     wrong: tuple[tuple[str, str], ...] = ()
     check: str = "all"
     oracle: object = field(default=None, compare=False)
+    text: str = ""
 
     @functools.cached_property
     def worked(self):
@@ -65,6 +66,16 @@ class OwnExercise(Exercise):
         call = replace(self.calls[number], check_contract=False)
         steps = (program.watched(each, call) for each in parsed if each)
         return Known([value for found in steps for _, value, _ in found])
+
+
+@dataclass(frozen=True)
+class OwnPuzzle(OwnExercise):
+    """A head for students to design by hand. embeddings, plan: as in `puzzles.follows`."""
+
+    embeddings: dict = field(default_factory=dict, compare=False)
+    plan: list = field(default_factory=list, compare=False)
+
+    open_ended = True
 
 
 def made(code, name):
@@ -96,6 +107,7 @@ def exercises_of(files):
     return {exercise.id: exercise for exercise in found}
 
 
+@functools.cache
 def exercise_of(id, file, text):
     """The OwnExercise in a file. Raises Unusable."""
     names = {"__name__": Path(file).stem}
@@ -118,22 +130,36 @@ def exercise_of(id, file, text):
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     (worked,) = [ast.unparse(node) for node in tree.body if getattr(node, "name", "") == names["NAME"]]
     own = "\n".join([*(line for line in imports if "course_utils" not in line), worked])
-    return OwnExercise(
+    found = OwnExercise(
         id, title, names["NAME"], names["POINTS"], 2, SUCCESS, tuple(names["HINTS"]), names["calls"],
         words=words.strip(), answers=(own, *names["RIGHT"]), wrong=tuple(map(tuple, names["WRONG"])),
-        check=names["CHECK"], oracle=names["oracle"],
+        check=names["CHECK"], oracle=names["oracle"], text=text,
     )  # fmt: skip
+    try:
+        return as_puzzle(found, names["EMBEDDINGS"]) if "EMBEDDINGS" in names else found
+    except Exception as error:
+        raise Unusable(f"{file}: calls or oracle stop with {type(error).__name__}: {error}.") from error
+
+
+def as_puzzle(exercise, embeddings):
+    """The OwnPuzzle of an exercise whose calls are sentences, and whose oracle plans (weights, output) for each."""
+    plan = [[words, *exercise.oracle(words)] for words in exercise.make_calls()]
+    asked = vars(exercise) | {
+        "make_calls": lambda: [calls.FunctionCall([], check_contract=False)],
+        "properties": (puzzles.follows(embeddings, plan),),
+    }
+    return OwnPuzzle(**asked, embeddings=embeddings, plan=plan)
 
 
 def problems(exercise):
     """Sentences on an exercise's problems; none if it can be handed out."""
     if len(exercise.answers) < 2 or len(exercise.wrong) < 2:
         yield "write at least one right answer besides the worked one, and two wrong ones"
-    if len(exercise.calls) < 2:
+    if len(getattr(exercise, "plan", exercise.calls)) < 2:
         yield "write at least two calls: an answer that is right for one may be wrong for another"
-    for seed in SEEDS:
+    for seed in SEEDS[: 1 if exercise.open_ended else None]:
         asked = private_seed.with_seed(exercise, seed)
-        for call, reply in zip(asked.calls, asked.reference):
+        for call, reply in [] if exercise.open_ended else zip(asked.calls, asked.reference):
             if isinstance(call, calls.FunctionCall) and (wrong := differs(asked, call, reply)):
                 yield f"the worked answer and the oracle differ under the seed {seed!r}: {wrong}"
         for code in exercise.answers:

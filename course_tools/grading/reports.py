@@ -10,6 +10,7 @@ from pathlib import Path
 
 from course_tools import repository
 from course_tools.grading.sandbox.protection import package_folders
+from course_tools.names_on_disk import from_disk, on_disk
 from course_utils import files
 from course_utils.judging.result import Result
 
@@ -218,7 +219,7 @@ class ReportStore:
 
     def path(self, student):
         """Where a student's report is kept."""
-        return self.folder / files.on_disk(f"{student.key}.json")
+        return self.folder / on_disk(f"{student.key}.json")
 
     def get(self, student):
         """A student's report; None if there is none or it is damaged, and the submission must be graded again."""
@@ -233,9 +234,9 @@ class ReportStore:
 
     def keys_of_others(self, students):
         """The keys of other students whose reports are kept."""
-        stored = {files.from_disk(path.stem) for path in self.folder.glob("*.json")}
+        stored = {from_disk(path.stem) for path in self.folder.glob("*.json")}
         return sorted(stored - {student.key for student in students})
 
     def forget(self, key):
         """Remove a report."""
-        (self.folder / files.on_disk(f"{key}.json")).unlink()
+        (self.folder / on_disk(f"{key}.json")).unlink()

@@ -18,7 +18,7 @@ from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.platforms.platform import Owner
 from course_tools.grading.reports import Student
 from course_tools.grading.submitted_files import ARCHIVE, NOTEBOOK, ZIP
-from course_utils.files import from_disk
+from course_tools.names_on_disk import from_disk
 
 COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # added by browsers, JupyterLab and Canvas if a name is taken
 TAKEN_FOR_CLASS = (

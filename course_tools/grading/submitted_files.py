@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from course_tools.grading.reports import printable
-from course_utils.files import from_disk
+from course_tools.names_on_disk import from_disk
 
 LARGEST_SUBMISSION = (
     64_000_000  # bytes of one submission, packed or not: enough for 50 MB of stored output, but not for a zip bomb

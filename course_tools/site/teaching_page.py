@@ -3,6 +3,7 @@
 import re
 
 from course_tools import links, repository
+from course_tools.build import minutes
 from course_tools.repository import ROOT
 from course_tools.site import chapter_page
 from course_utils.exercises import CHAPTERS, EXERCISES
@@ -60,7 +61,7 @@ def exercise_entry(exercise):
     """An exercise's entry: what an instructor should know about it."""
     kind = "puzzle" if isinstance(exercise, Puzzle) else "layer" if exercise.name[:1].isupper() else "function"
     points = f"{exercise.points} point{'s' if exercise.points > 1 else ''}"
-    head = f"**{exercise.id} {exercise.title}** ({kind}, {points}, {exercise.minutes} minutes)"
+    head = f"**{exercise.id} {exercise.title}** ({kind}, {points}, {minutes.OF_EXERCISE[exercise.difficulty]} minutes)"
     return f"{head}\n: Mistakes: {'; '.join(mistakes(exercise)[:MOST_MISTAKES])}.\n\n  Ask: *{exercise.hints[0]}*\n"
 
 

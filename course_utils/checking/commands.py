@@ -51,6 +51,7 @@ def check(id: str, attempt: object) -> Result:
     return replace(result, message=f'{result.message}\n`hint("{id}")` says more.')
 
 
+HINTS = {id: exercise.hints for id, exercise in EXERCISES.items()}  # a notebook may bring more
 hints_on_answers: dict[str, list[str]] = {}  # {exercise: the hints left on the answer that was checked last}
 
 
@@ -93,14 +94,14 @@ def unknown_id(id, known):
 
 def hint(id: str) -> Message:
     """The next hint for exercise `id`: on your last answer if its mistake is known, otherwise a general one."""
-    if problem := unknown_id(id, EXERCISES):
+    if problem := unknown_id(id, HINTS):
         return Message(problem)
     if left := hints_on_answers.get(id):
         words = left.pop(0)
         if not left:
             progress_file.open_solution(id)
         return Message(f"{words} {how_many_are_left(len(left))}")
-    hints = EXERCISES[id].hints
+    hints = HINTS[id]
     given = progress_file.next_hint(id)
     if given + 1 >= len(hints):
         progress_file.open_solution(id)

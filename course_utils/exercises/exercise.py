@@ -12,8 +12,6 @@ from course_utils.judging import differences, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.masks import Mask
 
-MINUTES = {1: 5, 2: 10, 3: 20}  # for an exercise, by its difficulty
-
 
 @dataclass(frozen=True)
 class Exercise:
@@ -47,11 +45,6 @@ class Exercise:
     def chapter(self):
         """The number of its chapter."""
         return int(self.id.split(".")[0])
-
-    @property
-    def minutes(self):
-        """How long it takes."""
-        return MINUTES[self.difficulty]
 
     @cached_property
     def calls(self):

@@ -113,6 +113,12 @@ def behaves(head, *readings):
     return sentence
 
 
+def follows(embeddings, plan):
+    """`behaves` for three matrices. embeddings: {word: numbers}. plan: [words, weights, output] for each sentence."""
+    readings = [Reading(words, np.array(weights), words, context=np.array(output)) for words, weights, output in plan]
+    return behaves(head_of_matrices(lambda words: np.array([embeddings[word] for word in words])), lambda: readings)
+
+
 def numbers(value, name, *sizes):
     """An answer's numbers as an array of these sizes, None for any. ValueError, in words, for anything else."""
     if value is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_tools.grading.platforms.platform import Platform
+from course_tools.names_on_disk import from_disk, on_disk
 from course_utils import files
 
 EMPTY_FIELDS = ("", "-")  # the text of a field without points
@@ -277,7 +278,7 @@ class GradebookExport:
 
     def file_names(self, students):
         """The names of the files that `write` makes."""
-        return [files.from_disk(self.path.name), self.pages]
+        return [from_disk(self.path.name), self.pages]
 
     def prepare(self):
         """Read the file before grading, which can take hours, rather than after."""
@@ -348,7 +349,7 @@ class GradebookExport:
         files.replace(out / self.path.name, self.filled.content)
         if pages := self.page_names([report.student for report, _ in graded]):
             place = out / self.pages
-            paths = {name: out / "feedback" / files.on_disk(f"{key}.html") for name, key in pages.items()}
+            paths = {name: out / "feedback" / on_disk(f"{key}.html") for name, key in pages.items()}
             files.replace(place, zip_of_files(paths))
             yield f"{place} contains the pages: upload it in {self.platform.name} ({self.platform.upload_pages_at})."
         if self.filled.values:

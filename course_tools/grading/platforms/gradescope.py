@@ -6,6 +6,7 @@ import sys
 from datetime import datetime
 
 from course_tools.grading.platforms.platform import Owner, Platform
+from course_tools.names_on_disk import on_disk
 from course_utils import files
 
 FOLDER = re.compile(r"submission_\d+")
@@ -83,7 +84,7 @@ class GradescopeResults:
     def write(self, out, graded):
         """Write a results.json for each submission. Returns the sentences to print."""
         for report, grade in graded:
-            path = out / files.on_disk(self.file_of[report.student.key])
+            path = out / on_disk(self.file_of[report.student.key])
             path.parent.mkdir(parents=True, exist_ok=True)
             results = json.dumps(results_of(report, grade), ensure_ascii=False, indent=1)
             files.replace(path, results.encode())
