@@ -239,7 +239,7 @@ def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_install
 )
 @pytest.mark.every_setting("a full disk")
 def test_a_full_disk_is_one_sentence(megabytes, step, clone):
-    full = clone.parent / "full"
+    full = clone.parent / "full disk"  # with a space, as any folder may have
     full.mkdir()
     (clone / "requirements.txt").write_text("torch==9.9\n", encoding="utf-8")
     bare_clone.tiny_wheel(clone.parent, "torch", "9.9", "0" * 100_000_000)

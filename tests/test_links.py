@@ -55,6 +55,7 @@ def test_without_an_address_the_page_still_says_how_each_chapter_opens_in_colab(
     page = (clone / "colab_links.md").read_text(encoding="utf-8")
     (here, there) = re.search(r"replace\s+`(\S+)` with `(\S+)`", page).groups()
     paths = re.findall(r"\| `(notebooks/\S+)` \|", page)
+    assert "choose File > Open notebook > GitHub" in " ".join(page.split())
     assert paths == [repository.relative(path) for path in stored.LEARNERS]
     for path in [*paths, *(path.replace("notebooks", "solutions") for path in paths)]:
         on_github = f"https://github.com/ada/attention-course/blob/main/{path}"

@@ -146,7 +146,9 @@ def test_in_a_clone_of_somebody_else_a_command_is_one_sentence(place, arguments)
 
 @settings()
 def test_tests_run(place, setting):
-    said = worked(place.run(setting, "test", "-n", "0", "tests/test_minutes.py", "-k", "stars or minutes"))
+    """Also one that asks which names of files the grader's protection shows, where each has the word "course" in it."""
+    files = ["tests/test_minutes.py", "tests/test_sandbox_hostile.py"]
+    said = worked(place.run(setting, "test", "-n", "0", *files, "-k", "stars or minutes or sees_only_python"))
     assert re.search(r"\d passed", said)
 
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import requires
 
 import yaml
 from packaging.requirements import Requirement
@@ -60,6 +61,15 @@ def test_the_tests_run_with_the_versions_that_are_pinned():
         environment.missing(["requirements.txt", "course_tools/requirements.txt", "tests/requirements.txt"], sys.path)
         == []
     )
+
+
+def test_docutils_is_the_newest_that_the_sites_packages_take():
+    """When this fails, raise the pin in course_tools/requirements.txt, where the reason for it stands."""
+    pin = dict(environment.pins(["course_tools/requirements.txt"]))["docutils"]
+    major, minor, _ = map(int, pin.split("."))
+    needed = [Requirement(line) for name in ("Sphinx", "myst-parser") for line in requires(name)]
+    taken = [each.specifier for each in needed if each.name == "docutils"]
+    assert all(pin in each for each in taken) and not all(f"{major}.{minor + 1}" in each for each in taken)
 
 
 def test_where_a_package_of_the_tests_is_missing_pytest_says_so_and_goes_on(tmp_path):

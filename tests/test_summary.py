@@ -4,10 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from course_tools.repository import ROOT
+from tests.support import settings, stored
 
 TESTS = '''"""What is tried here.
 
@@ -82,3 +84,13 @@ def test_without_a_browser_the_end_names_the_command_that_brings_one(tmp_path):
     (skipped,) = [line for line in lines if line.startswith("Not proved")]
     assert re.search(r"no Chromium, Chrome or Edge on this machine .* -m playwright install chromium\)", skipped)
     assert re.search(r"\d+ passed, \d+ skipped", lines[-1])
+
+
+def test_the_readme_promises_the_notebooks_that_are_run():
+    left_out = set()
+    for path in stored.PATHS:
+        settings.pytest_itemcollected(SimpleNamespace(path=path, add_marker=lambda mark, path=path: left_out.add(path)))
+    (long,) = settings.LONG
+    assert left_out == {*stored.LEARNERS, *(path for path in stored.PATHS if path.stem == long)}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"tests, including every solved notebook except chapter {int(long[:2])}'s" in readme
