@@ -1,7 +1,8 @@
 """A pytest plugin: guarantees once, or with --all in every setting; with --chapters, those of some chapters.
 
 A test with the mark every_setting(SETTING) shows in another setting what an unmarked one shows, or is slow and can wait
-for CI. One with the mark in_matrix(WHAT) runs what takes minutes: with --long, which `test --matrix` adds, or where nothing else was asked for.
+for CI. One with the mark in_matrix(WHAT) runs what takes minutes: with --long, which `test --matrix` adds, or where
+nothing else was asked for.
 """
 
 import random
