@@ -432,7 +432,8 @@ class Search:
         """The sentence on an argument that nothing reads, or on what a loop left behind; "" where there is neither."""
         nodes, reads = self.program.nodes, self.program.read_names()
         arguments = [part.arg for part in ast.walk(self.program.tree) if isinstance(part, ast.arg)]
-        if unused := [name for name in arguments if reads.get(name) == [] and name[0] != "_"]:
+        unused = [name for name in arguments if reads.get(name) == [] and name[0] != "_"]
+        if unused and isinstance(self.call, FunctionCall):  # a layer may need less than it is given
             return say("unused", name=unused[0])
         stored = [part.id for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
         once = [name for name in reads if [*arguments, *stored].count(name) == 1]
@@ -644,9 +645,8 @@ class Search:
         """The sentences on the first value, among these steps, that right answers do not make."""
         for place in sorted(places):
             node, number = self.flow.node(place), self.flow.steps[place][0]
-            skipped = (
-                isinstance(node, ast.stmt) or name_of(node) or fixes.called(node) == "cat"
-            )  # its parts may be right
+            skipped = isinstance(node, ast.stmt) or name_of(node) or getattr(node, "attr", "") == "inf"
+            skipped = skipped or fixes.called(node) in ("cat", "float")  # the parts of `cat` may be right
             if skipped and place != self.result or not self.is_strange(self.flow, place, self.known):
                 continue
             at = [k for k in self.shown.places.get(number, []) if self.is_strange(self.shown, k, self.shown_known)][:1]
