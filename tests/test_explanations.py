@@ -204,10 +204,17 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "The first nan comes from `largest - larger` in line 3."
         " There, `largest` is `[-inf, -inf]` and `larger` is `[3, -inf]`.",
     ),
-    (
+    (  # what nothing reads
         "6.4",
         "def my_shared(keys, num_heads):\n    return keys\n",
-        "Look at line 2, `return keys`.",
+        "Nothing in your code reads `num_heads`.",
+    ),
+    (  # what a loop left behind
+        "6.4",
+        "def my_shared(keys, num_heads):\n    groups = []\n    for head in range(num_heads):\n"
+        "        groups.append([head * keys.shape[1] // num_heads])\n    heads = []\n    for group in groups:\n"
+        "        heads.append(keys[:, groups[head][0]])\n    return torch.stack(heads, dim=1)\n",
+        "In line 7, `head` still has its value from the last turn of a loop that is over.",
     ),
     (
         "7.4",
@@ -235,9 +242,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "    for row in range(num_new):\n        here = num_tokens - num_new + row\n"
         "        first = max(here - window, 0)\n        for key in range(first, here + 1):\n"
         "            hidden[row, key] = False\n    return hidden\n",
-        "The mistake is in lines 2 to 7. The first wrong entry, [0, 2], is written in line 7"
-        " when `row` is 0 and `key` is 2."
-        " Should it be written here, and with this value?",
+        "The first wrong entry, [0, 2], is written in line 7 when `row` is 0 and `key` is 2."
+        " There, `first` is 2 and `here + 1` is 5.",
     ),
     (  # or kept what it had before
         "10.5",
@@ -247,7 +253,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            best = max(candidates, key=lambda j: float(scores[t, j]))\n"
         "            chosen.append(best)\n            candidates.remove(best)\n"
         "        for j in chosen:\n            mask[t, j] = False\n    return mask\n",
-        "keeps its value from line 3: no later line writes it. Which line should",
+        "keeps its value from line 3: line 12 does not change it. Why not?",
     ),
     (  # where a row was hidden whole, what hid it is told
         "3.2",
@@ -279,7 +285,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
     (  # a function that is handed on is one of the lines
         "11.4",
         "def my_effect(model, ids, token, layer, head):\n    def edit(at, context):\n"
-        "        context = context.clone()\n        context[:, head] = 0\n        return context\n\n"
+        "        context = context.clone()\n        context[:, head] = 0 * layer * at\n        return context\n\n"
         "    before = model(ids)[0][0, -1].log_softmax(dim=-1)[token]\n"
         "    after = model(ids, edit=edit)[0][0, -1].log_softmax(dim=-1)[token]\n    return before - after\n",
         "It builds on lines 3 to 5.",

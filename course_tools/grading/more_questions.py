@@ -102,7 +102,7 @@ def assigned_in(program, data):
     if len(data) >= MOST_STEPS:
         return {}
     values, found, before = {}, {}, Counter()
-    for number, value, _ in untrusted_replies.steps(data, len(program.nodes)):
+    for number, value in untrusted_replies.steps(data, len(program.nodes)):
         values.setdefault(number, []).append(value)
     for statement in (node for node in program.nodes if isinstance(node, ast.stmt)):
         for name, times in given_by(program, statement, values):

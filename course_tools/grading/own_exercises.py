@@ -65,7 +65,7 @@ class OwnExercise(Exercise):
         )
         call = replace(self.calls[number], check_contract=False)
         steps = (program.watched(each, call) for each in parsed if each)
-        return Known([value for found in steps for _, value, _ in found])
+        return Known([value for found in steps for _, value in found])
 
 
 @dataclass(frozen=True)

@@ -180,12 +180,16 @@ def wrong_attention(tried):
 
 def example(reading, head, row):
     """What one row of a sentence does, and what was wanted, word by word."""
-    found, wanted = (by_name(reading.words, each.weights[row]) for each in (head, reading))
-    most = max(found, key=lambda word: near(found[word] - wanted[word]))
-    lack = max(found, key=lambda word: near(wanted[word] - found[word]))
+    names = [f'"{word}"' for word in reading.words]
+    for each in (names, [f"{name} at position {place}" for place, name in enumerate(names)]):
+        found, wanted = (by_name(each, side.weights[row]) for side in (head, reading))
+        over = {name: near(found[name] - wanted[name]) for name in found}
+        most, lack = max(over, key=over.get), min(over, key=over.get)
+        if max(over[most], -over[lack]) > MISPLACED:  # otherwise words of the same name make up for each other
+            break
     return (
         f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {near(found[most]):.2f} of its weight to'
-        f' "{most}" and {near(found[lack]):.2f} to "{lack}". It should give {near(wanted[most]):.2f} and'
+        f" {most} and {near(found[lack]):.2f} to {lack}. It should give {near(wanted[most]):.2f} and"
         f" {near(wanted[lack]):.2f}, to within {MISPLACED:.2f}."
     )
 

@@ -76,5 +76,5 @@ def values_on_the_way(exercise, number):
     for code in right_answers(exercise.id):
         if parsed := program.parse_program(code, exercise.name, imports(exercise.chapter), "<right answer>"):
             steps = program.watched(parsed, replace(exercise.calls[number], check_contract=False))
-            values += [value for _, value, _ in steps]
+            values += [value for _, value in steps]
     return Known(values)

@@ -15,7 +15,7 @@ MOST_NUMBERS = 500  # of a right value that is tried
 
 def candidate_fixes(program, flow, near):
     """Fixes to try, each once. near: the numbers of the nodes to begin with."""
-    values = {number: value for number, value, _ in reversed(flow.steps)}
+    values = {number: value for number, value in reversed(flow.steps)}
     near = [k for number in near for k in [*descendants(program, number), *ancestors(program, number)]]
     near = [*dict.fromkeys(near)]
     far = sorted(set(range(len(program.nodes))) - set(near))
@@ -29,7 +29,7 @@ def candidate_fixes(program, flow, near):
         return (fix for number in numbers for fix in fixes.fixes_at(program, number, values, names, sizes))
 
     def around(numbers):
-        found = (number for number in numbers if number in values)
+        found = [number for number in numbers if number in values]
         return (fix for number in found for fix in fixes.fixes_around(program, number, values[number], sizes))
 
     state = (Fix(program.numbers[id(node)], "pass", "extra step") for node in program.state_assignments())
@@ -44,12 +44,8 @@ def descendants(program, number):
 
 def ancestors(program, number):
     """The numbers of the expressions and the statement that a node is part of."""
-    found, node = [], program.parents.get(id(program.nodes[number]))
-    while node is not None and not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
-        if id(node) in program.numbers:
-            found.append(program.numbers[id(node)])
-        node = program.parents.get(id(node))
-    return found
+    around = program.enclosing(program.nodes[number], (ast.expr, ast.stmt))
+    return [program.numbers[id(node)] for node in around if not isinstance(node, (ast.FunctionDef, ast.ClassDef))]
 
 
 def sizes_of(program, values):

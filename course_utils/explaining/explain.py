@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from course_utils.explaining import candidates, examples, locate, sentences
+from course_utils.explaining import candidates, examples, fixes, locate, sentences
 from course_utils.explaining import program as programs
-from course_utils.explaining.known_values import is_uninformative
-from course_utils.explaining.program import Fix, changed_name, changes_in_place, cuts_gradients, name_of
+from course_utils.explaining.known_values import is_uninformative, tensors_in
+from course_utils.explaining.program import MODULES, Fix, changed_name, changes_in_place, cuts_gradients, name_of
 from course_utils.explaining.sentences import QUESTIONS, say
 from course_utils.judging import contract, differences, errors, judge, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
@@ -26,9 +26,22 @@ MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its
 MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_LINES = 2  # lines named besides the first
+MOVING = (
+    "cat",
+    "stack",
+    "view",
+    "reshape",
+    "flatten",
+    "transpose",
+    "permute",
+    "squeeze",
+    "unsqueeze",
+    "repeat",
+    "tensor",
+)
 TURNED = ("inverted", "wrong sign")  # kinds of what can be turned round in any of the lines on the way
 MOST_NAMES = 3  # names whose values are told
-MOST_SECONDS = 3  # of computing, after which no new search is begun; the counts above end nearly all of them before
+MOST_SECONDS = 3  # of computing for one answer, after which no more changes and values are tried out
 
 
 class LocalRunner:
@@ -80,9 +93,6 @@ def explain_result(exercise, program, runner, data, result):
     return result
 
 
-# --- the smallest input that fails ------------------------------------------------------------------------------------
-
-
 def smallest_failing(exercise, runner, number, trouble, data):
     """(the exercise that asks only for it, its Case): the smallest input that fails as call `number` does, or None."""
     if trouble.breaks_contract or trouble.unplaced_parts:
@@ -110,17 +120,14 @@ def kind_of_problem(exercise, case):
     return comparable, bool(comparable and (case.got != case.got).any()), judge.mask_words(exercise, case), entries
 
 
-# --- what is wrong in which call --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Trouble:
     """What is wrong in the first call that goes wrong.
 
-    line: where it stopped, or 0. error: the type of the error that stopped it. breaks_contract: its values are right.
-    changed: an argument was. gradients: none come back. random: another seed changes what should not be random.
-    unplaced_parts: of a layer, in which weights found no place. part: the place of the wrong value where several are
-    returned, or None. first_input: the first of a layer's several inputs already goes wrong.
+    line: where it stopped, or 0. error: the type of the error that stopped it, or "NoneType". breaks_contract: its
+    values are right. changed: an argument was. gradients: none come back. random: another seed changes what should not
+    be random. unplaced_parts: of a layer, in which weights found no place. part: the place of the wrong value where
+    several are returned, or None. first_input: the first of a layer's several inputs already goes wrong.
     """
 
     line: int = 0
@@ -140,6 +147,7 @@ def first_trouble(exercise, data):
     number = next(number for number, call in enumerate(exercise.calls) if call is told.call)
     for case in wrong_cases(exercise, [number], [data[number]])[:1]:
         line, error = (case.reply.error.line, case.reply.error.type) if case.reply.error else (0, "")
+        error = "NoneType" if "NoneType" in case.error else error
         right_values = not line and case.value is not None
         breaks_contract = right_values and case.problem in (judge.changed_arguments(case), judge.broken_contract(case))
         gradients = breaks_contract and bool(contract.check_gradients(case.call, case.reply, case.reference))
@@ -149,20 +157,11 @@ def first_trouble(exercise, data):
         inputs = getattr(case.call, "inputs", [])
         first = right_values and not breaks_contract and len(inputs) > 1 and case.arguments is inputs[0]
         first = first and bool(differences.problem(case.want, case.value))
-        part = wrong_part(case)
+        several = isinstance(case.value, list) and isinstance(case.want, (list, tuple))
+        pairs = zip(case.want, case.value) if several and len(case.value) == len(case.want) else ()
+        part = next((k for k, (wanted, found) in enumerate(pairs) if differences.problem(wanted, found)), None)
         return number, Trouble(line, error, breaks_contract, changed, gradients, random, unplaced, part, first)
     return None, None
-
-
-def wrong_part(case):
-    """The place of the first wrong value of several, or None."""
-    if isinstance(case.value, list) and isinstance(case.want, (list, tuple)) and len(case.value) == len(case.want):
-        pairs = enumerate(zip(case.want, case.value))
-        return next((k for k, (wanted, found) in pairs if differences.problem(wanted, found)), None)
-    return None
-
-
-# --- the place, the question and the hints ----------------------------------------------------------------------------
 
 
 def with_explanation(search, result):
@@ -180,7 +179,7 @@ def with_explanation(search, result):
 
 def hints_on(program, fix):
     """The hints on a proven cause: the kind of slip, then the change."""
-    node, slip = program.nodes[fix.number], sentences.slip(fix.kind)
+    node, slip = program.nodes[fix.number], sentences.SLIPS.get(fix.kind, sentences.SLIPS[""])[1]
     whole = say("definition", line=node.lineno, slip=slip)
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return (whole,)
@@ -209,14 +208,19 @@ class Search:
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
         layer = not isinstance(self.call, FunctionCall)
         self.is_slow = layer or any(isinstance(each, dict) for each in self.call.arguments)
-        self.is_kept = False  # whether it is something from earlier calls that makes this one wrong
-        self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
-        if trouble.line and self.is_right(*runner.try_fixes([self.no_change], [self.asked])):  # it stops later
+        if trouble.line and self.is_right_anew:  # it stops later
             self.asked = self.call
+            del self.is_right_anew
         self.flow = self.flow_of(self.asked)
         self.result = self.flow.result(trouble.part)  # the step that made it, or None
         # what is told are the values for the input that is shown
         self.shown = self.flow_of(small[0].calls[0]) if small else self.flow
+
+    @functools.cached_property
+    def is_right_anew(self):
+        """Whether the answer is right once it is made anew: then something from earlier calls makes this one wrong."""
+        no_change = Fix(0, ast.unparse(self.program.nodes[0]), "")
+        return self.is_right(*self.runner.try_fixes([no_change], [self.asked]))
 
     def flow_of(self, call, text=None):
         """The Flow of the answer, or of the answer with another text, in one call."""
@@ -226,18 +230,19 @@ class Search:
         program = self.program.with_text(text) if text else self.program
         return locate.Flow(program, untrusted_replies.steps(steps, len(program.nodes)))
 
-    def is_right(self, data):
+    def is_right(self, data=()):
         """Whether what came back for the call is right."""
         return right_in(self.asking, self.number, data, self.asked.check_contract)
-
-    # --- what is proven to be right, or to be all that is wrong
 
     @functools.cached_property
     def right(self):
         """The numbers of expressions whose values right answers make, in each turn."""
         judged = candidates.judged_values(self.program, self.flow, self.known, self.flow.places)
         found = {number for number, own, _, is_known in judged if is_known and not is_uninformative(own)}
-        return {each for each in found if not self.is_unpacked(each) and not name_of(self.program.nodes[each])}
+        nodes = {each: self.program.nodes[each] for each in found}
+        made = {each: getattr(self.program.statement_of(node), "targets", [None])[0] for each, node in nodes.items()}
+        # several names that get values at once may be in the wrong order
+        return {each for each in found if not isinstance(made[each], ast.Tuple) and not name_of(nodes[each])}
 
     @functools.cached_property
     def shown_known(self):
@@ -253,15 +258,14 @@ class Search:
             found = self.mendable(self.shown, self.shown_known, *self.shown_case, [*found])
         found = {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
         loops = [self.program.parents[id(self.program.nodes[k])] for k in found]
-        apart = {k: found[k] for k, loop in zip(found, loops) if not isinstance(loop, ast.For) or not is_plain(loop)}
-        return apart or found
+        return {k: found[k] for k, loop in zip(found, loops) if not isinstance(loop, ast.For) or not is_plain(loop)}
 
     def mendable(self, flow, known, exercise, call, numbers):
         """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call is right."""
         judged = candidates.judged_values(self.program, flow, known, numbers)
         ends = self.value_of(flow, flow.result(self.trouble.part)), self.wanted_in(exercise, call)
         tried = [(number, own, each) for number, own, right, is_known in judged if not is_known for each in right]
-        tried = [(number, own, each) for number, own, each in tried if not skips_rest(own, each, *ends)]
+        tried = [each for each in tried if not skips_rest(*each[1:], *ends) and not self.adds_numbers(flow, *each[::2])]
         tried = tried[: MOST_VALUES // 2 if self.is_slow else MOST_VALUES]
         fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried)
         asked = [replace(exercise.calls[call], check_contract=False)]
@@ -271,6 +275,17 @@ class Search:
             if number not in found and right_in(exercise, call, reply, False):
                 found[number] = turns
         return found
+
+    def adds_numbers(self, flow, number, right):
+        """Whether a right value has numbers that its expression, which only moves numbers, did not get."""
+        places = [flow.origin(at) for at in flow.places[number]]
+        node = flow.node(places[0])
+        if not isinstance(node, ast.Subscript) and fixes.called(node) not in MOVING:
+            return False
+        given = [k for at in places for k in [*flow.operands(at), *flow.before(filter(name_of, ast.walk(node)), at)]]
+        given = [flow.steps[k][1] for k in given if k is not None and ast.unparse(flow.node(k)) not in MODULES]
+        parts = [(each.double() * 1e3).round().flatten() for each in tensors_in([*given, right])]
+        return None not in given and not torch.isin(parts[-1], torch.cat([torch.zeros(1), *parts[:-1]])).all()
 
     @functools.cached_property
     def block(self):
@@ -293,11 +308,6 @@ class Search:
         """The steps behind the result that are not proven to be right."""
         return [] if self.result is None else self.flow.behind([self.result], self.right)
 
-    def is_unpacked(self, number):
-        """Whether the value of an expression gets several names: they may be in the wrong order."""
-        statement = self.program.statement_of(self.program.nodes[number])
-        return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
-
     def lines_behind(self, places, number=None):
         """The lines that may be wrong of steps, sizes and loops over all there is aside, and that of an expression."""
         made = [each for each in map(self.flow.node, places) if not isinstance(each, (ast.Name, ast.Attribute))]
@@ -305,10 +315,10 @@ class Search:
         found = {part.lineno for each in statements for part in with_way_out(each)}
         return sorted(found | ({self.program.nodes[number].lineno} if number else set()))
 
-    # --- the cause
-
     def proven_cause(self):
         """The Fix that is proven to be the cause; None where there is none."""
+        if self.is_right_anew:
+            return None
         most = MOST_TRIED_LAYERS if self.is_slow else MOST_TRIED
         most //= 2 if self.asked.check_contract and most == MOST_TRIED_LAYERS else 1
         line, places = self.trouble.line, self.behind_result
@@ -316,12 +326,8 @@ class Search:
         places = self.flow.behind(self.flow.stopped(line)) if line else places
         near += [self.flow.steps[each][0] for each in places]
         tried = candidates.candidate_fixes(self.program, self.flow, near)[:most]
-        attempts = zip([self.no_change, *tried], self.runner.try_fixes([self.no_change, *tried], [self.asked]))
-        working = [fix for fix, found in attempts if self.is_right(found)]
-        if self.no_change in working:  # right once it is made anew
-            self.is_kept = self.trouble.error != "NameError"  # changes know the usual names
-            return None
-        working.sort(key=self.preference)
+        attempts = zip(tried, self.runner.try_fixes(tried, [self.asked]))
+        working = sorted((fix for fix, found in attempts if self.is_right(found)), key=self.preference)
         for fix in working[:MOST_RIGHT]:
             if time.process_time() < self.end and self.makes_all_right(fix) and self.is_proven(fix):
                 return fix
@@ -366,6 +372,8 @@ class Search:
 
     def on_known_way(self, fix):
         """Whether right answers make every value on the way to the result of the answer with a fix."""
+        if fix.kind == "left too early":  # sums of all turns, too
+            return True
         flow = self.flow_of(self.call, self.program.text_with(fix))
         path = [] if flow.result() is None else flow.behind([flow.result()])
         told = [each for each in path if not is_uninformative(flow.steps[each][1]) and not is_literal(flow.node(each))]
@@ -382,18 +390,14 @@ class Search:
             lines = self.with_code({*self.lines_behind(self.flow.behind([self.result])), statement.lineno})
             return f"{say(fix.kind, place=sentences.block_of(lines))} {sentences.question(fix.kind, '')}"
         piece = self.program.before_and_after(fix)[0]
-        words = [say("cause", place=place_of(statement)), sentences.question(fix.kind, piece)]
-        if statement.lineno == self.trouble.line:
-            words[1:1] = self.values_where_it_stopped()
-        return " ".join(words)
-
-    # --- the place
+        given = self.values_where_it_stopped() if statement.lineno == self.trouble.line else []
+        return " ".join([say("cause", place=place_of(statement)), *given, sentences.question(fix.kind, piece)])
 
     def place_words(self):
         """The sentences on where an answer goes wrong, with a question; "" where nothing can be told."""
         trouble = self.trouble
         kept = self.program.outer_changes()
-        if kept or self.is_kept:
+        if kept or self.is_right_anew and trouble.error != "NameError":  # changes know the usual names
             return say("kept", where=look_at(kept))
         if trouble.unplaced_parts:
             return look_at(self.program.assignments_to(trouble.unplaced_parts))
@@ -413,7 +417,7 @@ class Search:
             return look_at(self.program.state_assignments())
         if early := self.program.statements(self.ends_first_turn):
             return say("early_return", line=early[0].lineno, code=first_line(early[0]))
-        if words := self.words_on_lost():
+        if words := self.words_on_names() or self.words_on_lost():
             return words
         number, places = self.block
         return self.words_on_mendable(number) if number is not None else self.words_on_block(places)
@@ -424,18 +428,34 @@ class Search:
         whole = isinstance(loop, (ast.For, ast.While)) and node in loop.body and always_returns(node)
         return whole and not any(isinstance(each, ast.Continue) for each in ast.walk(loop))
 
+    def words_on_names(self):
+        """The sentence on an argument that nothing reads, or on what a loop left behind; "" where there is neither."""
+        nodes, reads = self.program.nodes, self.program.read_names()
+        arguments = [part.arg for part in ast.walk(self.program.tree) if isinstance(part, ast.arg)]
+        unused = [name for name in arguments if reads.get(name) == [] and name[0] != "_"]
+        if unused and isinstance(self.call, FunctionCall):  # a layer may need less than it is given
+            return say("unused", name=unused[0])
+        stored = [part.id for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+        once = [name for name in reads if [*arguments, *stored].count(name) == 1]
+        left = [(k, name) for name in once for k in reads[name] if fixes.is_left_over(self.program, nodes[k], name)]
+        left = [(k, name) for k, name in left if any(self.program.enclosing(nodes[k], (ast.For, ast.While)))]
+        return say("left_over", line=nodes[left[0][0]].lineno, name=left[0][1]) if left else ""
+
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
+        own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and "return " in ast.unparse(each))
+        partly = [each for each in own if isinstance(each.body[-1], ast.If) and not always_returns(each.body[-1])]
+        if partly and self.trouble.error == "NoneType":
+            return say("partly", code=partly[0].name, place=place_of(partly[0].body[-1]))
         places = self.shown.stopped(self.trouble.line)
         question = QUESTIONS.get(self.trouble.error, QUESTIONS["error"])
         return self.with_makers(" ".join([*self.values_where_it_stopped(), question]), places)
 
     def with_makers(self, words, places):
         """Some sentences on the values of steps, and one on the lines that gave the names in them their values."""
-        stops = bool(self.trouble.line)
         operations = [getattr(self.shown.node(each), "op", ast.MatMult()) for each in places]
-        skipped = [at for at, op in zip(places, operations) if stops or not isinstance(op, ast.MatMult)]
-        found = {line for each in places for line in self.lines_of_makers(self.shown, each, each in skipped)}
+        only = self.trouble.line or not all(isinstance(each, ast.MatMult) for each in operations)
+        found = {line for each in places for line in self.lines_of_makers(self.shown, each, only)}
         depends = say("depends_on", place=sentences.block_of(self.with_code(found))) if found else ""
         return f"{words}\n{depends}".rstrip()
 
@@ -444,6 +464,7 @@ class Search:
         node, lines = flow.node(place), set(self.lines_of_own(flow.node(place)))
         for part in [each for each in ast.walk(node) if isinstance(each, ast.Name) and each.id != "self"]:
             makers, at = flow.makers.get(part.id, []), flow.last(flow.makers.get(part.id, []), place)
+            lines |= flow.lines_through(part.id)
             value = None if at is None else flow.steps[at][1]
             lines |= {flow.node(each).lineno for each in flow.written_through(at, place)}
             is_known = not is_uninformative(value) and self.shown_known.contains_unordered(value)
@@ -479,20 +500,10 @@ class Search:
     def words_on_mendable(self, number):
         """The sentences on an expression that would only have to give other values, and on the lines that make it."""
         turns = self.all_mendable[number]
-        several = turns[0].shape == turns[1].shape and len(turns[0]) > 1
-        place = self.shown.places[number][self.first_needed(number, turns) if several else 0]
+        wrong = [k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)]
+        place = self.shown.places[number][wrong[0] if turns[0].shape == turns[1].shape else 0]
         relation = sentences.relation(turns[0][0], turns[1][0], "it") if len(turns[0]) == 1 else ""
         return self.with_makers(self.words_on_value(number, place, True, [relation] if relation else []), [place])
-
-    def first_needed(self, number, turns):
-        """The first turn without whose right value the result would still be wrong. turns: (own values, right ones)."""
-        exercise, call = self.shown_case
-        differing = [k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)]
-        without = (torch.cat([turns[1][:k], turns[0][k : k + 1], turns[1][k + 1 :]]) for k in differing)
-        fixes = [candidates.value_fix(self.shown, number, each) for each in without]
-        replies = self.runner.try_fixes(fixes, [replace(exercise.calls[call], check_contract=False)])
-        pairs = zip(differing, replies)
-        return next((k for k, reply in pairs if not right_in(exercise, call, reply, False)), 0)
 
     def words_on_value(self, number, place, proven, seen_of_it=()):
         """The sentences on the value of an expression in a step of the call that is shown."""
@@ -525,54 +536,64 @@ class Search:
                 continue
             logarithm = "log" in getattr(getattr(node, "func", None), "attr", "")
             lost = lost_in(value) or logarithm and lost_in(-value.double())
-            if lost and ((value == torch.inf).all() or not self.shown_known.contains_unordered(value)):
+            known = lost == "inf" and self.shown_known.contains_unordered(value)  # no result comes from nan
+            if lost and ((value == torch.inf).all() or not known):
                 parts = {"code": sentences.shortened(ast.unparse(node)), "turn": sentences.turn(self.when(place))}
                 there = sentences.there(self.named(self.shown.operands(place)))
                 return self.with_makers(say("lost", what=lost, line=node.lineno, there=there, **parts), [place])
         return ""
 
     def words_on_block(self, places):
-        """The sentences on the lines behind the result that are not proven to be right, and on where to begin."""
+        """The sentences on where to begin among the steps behind the result, or else on all their lines."""
         if self.result is None:
             return ""
-        (end,) = self.with_code([self.flow.end().lineno])
-        nested = any(self.program.enclosing(self.flow.end(), (ast.For, ast.While, ast.If)))
-        # what is returned may be right on the way, and only not what is asked for
-        nested = nested or self.flow.steps[self.result][0] in self.right
-        found = self.lines_behind(places)
-        # right answers may make a value for another use: the lines before the first that they do not are in doubt, too
-        first = [each for each in places if self.flow.node(each).lineno == min(found, default=0)]
-        found += [line for each in first for line in self.lines_of_makers(self.flow, each)]
-        lines = self.with_code({*found, *([end[0]] if nested else [])}) or [end]
-        relation = sentences.relation(*self.ends[1:], "your result")
-        begin = self.words_on_entry() or self.words_on_start(places)
-        question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
-        block = say("cause" if len(lines) > 2 else "look_at", place=sentences.block_of(lines))
-        return " ".join(filter(None, [relation, block if len(lines) > 2 or not begin else "", begin or question]))
+        end, got, wanted = self.ends
+        relation = sentences.relation(got, wanted, "your result")
+        odd = got is not None and wanted is not None and got.shape != wanted.shape
+        grown = odd and len(self.shown.places[self.shown.steps[end][0]]) > 1 and self.words_on_end()  # in several turns
+        words = self.words_on_entry() or grown or self.words_on_start(places) or self.words_on_end()
+        if not words:
+            lines = self.with_code({*self.lines_behind(places), self.flow.end().lineno})
+            question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
+            words = f"{say('cause' if len(lines) > 2 else 'look_at', place=sentences.block_of(lines))} {question}"
+        return f"{relation} {words}".strip()
+
+    def words_on_end(self):
+        """The sentences on the step that made the result; "" where it is not known."""
+        end, got, wanted = self.ends
+        if got is None or wanted is None or isinstance(self.shown.node(end), ast.stmt):
+            return ""
+        number, lines = self.shown.steps[end][0], self.lines_of_makers(self.shown, end)
+        if lines and got.shape == wanted.shape and self.adds_numbers(self.shown, number, wanted):  # others made these
+            return f"{say('look_at', place=sentences.block_of(self.with_code(lines)))} {QUESTIONS['lines']}"
+        return self.words_on_operation(end) or self.with_makers(self.words_on_value(number, end, False), [end])
 
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
         end, got, wanted = self.ends
-        if got is None or wanted is None or got.shape[1:] != wanted.shape[1:] or not got.ndim:
-            return ""
-        if len(got) > len(wanted):  # what is too much is wrong
-            wanted = torch.cat([wanted.double(), torch.full((len(got) - len(wanted), *got.shape[1:]), torch.inf)])
-        if got.shape != wanted.shape:
-            return ""
-        wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
-        if not wrong:
+        if not (wrong := wrong_entries(got, wanted)):
             return ""
         entry, node = tuple(wrong[0]), self.shown.node(end)
-        if not isinstance(node, ast.stmt) or not (name := changed_name(node)):
-            return self.words_on_appended(entry, node, got) or self.words_on_operation(entry, end, got.shape)
+        if isinstance(node, ast.stmt) and (name := changed_name(node)):
+            return self.words_on_written(name, entry, end, got)
+        return self.words_on_appended(entry, node, got)
+
+    def words_on_written(self, name, entry, end, got):
+        """The same for a table with a name."""
         makings = sorted(at for number in self.shown.makers[name] for at in self.shown.places.get(number, []))
         tables = [(at, self.value_of(self.shown, at)) for at in makings if at <= end]
         tables = [(at, each.nan_to_num()) for at, each in tables if each is not None and each.shape == got.shape]
         changes = [at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry] != new[entry]]
-        if not changes:
-            return say("not_written", entry=[*entry], line=self.shown.node(tables[0][0]).lineno) if tables else ""
-        node = self.shown.node(changes[-1])
-        return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
+        if not tables:
+            return ""
+        if changes:
+            node = self.shown.node(changes[-1])
+            return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
+        lines = [self.shown.node(at).lineno for at in (tables[0][0], tables[-1][0])]
+        words = say(
+            "others_written" if len(tables) > 1 else "not_written", entry=[*entry], line=lines[0], last=lines[1]
+        )
+        return self.with_makers(words, self.shown.deciding(tables[-1][0]))
 
     def words_on_appended(self, entry, node, got):
         """The same for what became of a list, to which one entry was appended in each turn."""
@@ -582,27 +603,32 @@ class Search:
         places = sorted(at for each in made for at in self.shown.places.get(self.program.numbers[id(each)], []))
         if len(names) != 1 or len(places) != len(got):
             return ""
-        place, row = places[entry[0]], got[entry[0]].flatten()
-        value = self.value_of(self.shown, place)
-        if value is None or not candidates.is_close(value.flatten(), row):
-            return ""
-        return self.words_on_making("appended", entry[:1], place, self.shown.node(place))
+        value = self.value_of(self.shown, place := places[entry[0]])
+        same = value is not None and candidates.is_close(value.flatten(), got[entry[0]].flatten())
+        return self.words_on_making("appended", entry[:1], place, self.shown.node(place)) if same else ""
 
-    def words_on_operation(self, entry, place, shape):
-        """The sentences on the numbers from which an operation made an entry, where right answers make these, too."""
-        node, inside = self.shown.node(place), self.shown.operands(place)
+    def words_on_operation(self, place):
+        """The sentences on the numbers from which an operation made the first wrong entry; "" for others."""
+        node, inside, (_, got, wanted) = self.shown.node(place), self.shown.operands(place), self.ends
+        made, *parts = (self.value_of(self.shown, each) for each in (place, *inside))
         plain = isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult) and len(inside) == 2
-        if not plain or any(self.is_strange(self.shown, each, self.shown_known) for each in inside):
+        wrong = wrong_entries(got, wanted) if plain and all(each is not None for each in (made, *parts)) else []
+        if not wrong or made.shape != got.shape:
             return ""
-        numbers = [sentences.brief(self.value_of(self.shown, each).expand(shape)[entry]) for each in inside]
+        numbers = [sentences.brief(each.expand(got.shape)[tuple(wrong[0])]) for each in parts]
         values = sentences.named_values([(ast.unparse(self.shown.node(k)), each) for k, each in zip(inside, numbers)])
-        return say("operation", place=place_of(self.program.statement_of(node)), entry=[*entry], values=values)
+        return say("operation", place=place_of(self.program.statement_of(node)), entry=wrong[0], values=values)
 
     def words_on_making(self, kind, entry, place, node):
         """The sentences on the step that made an entry, and on the values that it worked with."""
         parts = [node] if name_of(node) else [*locate.child_expressions(node)]
         inner = {part: [*locate.child_expressions(part)] if isinstance(part, ast.BinOp) else [part] for part in parts}
         parts = [each for found in inner.values() for each in found]
+        if all(isinstance(each, ast.Constant) for each in parts):  # then what counts is where it is written
+            tests = [self.shown.node(at) for at in self.shown.deciding(place)]
+            tests = [each for each in tests if not is_plain(self.program.statement_of(each))]
+            inner = [each for each in tests if isinstance(each, (ast.Compare, ast.Call))]
+            parts = [part for each in tests for part in (locate.child_expressions(each) if each in inner else [each])]
         values = self.named(filter(None, self.shown.before(parts, place + 1)), self.shown.counters_at(place))
         turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
         words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
@@ -619,11 +645,15 @@ class Search:
         """The sentences on the first value, among these steps, that right answers do not make."""
         for place in sorted(places):
             node, number = self.flow.node(place), self.flow.steps[place][0]
-            if isinstance(node, ast.stmt) or name_of(node) or not self.is_strange(self.flow, place, self.known):
+            skipped = isinstance(node, ast.stmt) or name_of(node) or getattr(node, "attr", "") == "inf"
+            skipped = skipped or fixes.called(node) in ("cat", "float")  # the parts of `cat` may be right
+            if skipped and place != self.result or not self.is_strange(self.flow, place, self.known):
                 continue
-            turns = self.shown.places.get(number, [])
-            at = next((each for each in turns if self.is_strange(self.shown, each, self.shown_known)), None)
-            return self.with_makers(self.words_on_value(number, at, False), [at]) if at is not None else ""
+            at = [k for k in self.shown.places.get(number, []) if self.is_strange(self.shown, k, self.shown_known)][:1]
+            if place == self.result or not at:  # `words_on_end` says more
+                return ""
+            words = "" if self.value_in_words(self.shown.steps[at[0]][1]) else self.words_on_operation(at[0])
+            return words or self.with_makers(self.words_on_value(number, at[0], False), at)
         return ""
 
     def is_strange(self, flow, place, known):
@@ -669,10 +699,8 @@ class Search:
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""
         size = value.numel() if isinstance(value, torch.Tensor) else 1
-        if isinstance(value, list) or size > sentences.MOST_NUMBERS:
-            return ""
-        shows = size == 1 or differences.shows_numbers(self.shown_arguments())
-        return sentences.brief(value).removeprefix("is ") if shows else ""
+        shows, words = size == 1 or differences.shows_numbers(self.shown_arguments()), sentences.brief(value)
+        return words.removeprefix("is ") if shows and words[:2] == "is" else ""
 
     def shown_arguments(self):
         """The arguments that the message shows."""
@@ -686,6 +714,15 @@ def right_in(exercise, number, data, check_contract):
         return bool(data) and not wrong_cases(exercise, [number], data, check_contract)
     except untrusted_replies.Unreadable:
         return False
+
+
+def wrong_entries(got, wanted):
+    """The places of the wrong entries of a table that has the right columns, or more rows; [] for others."""
+    sizes = [each.shape for each in (got, wanted) if each is not None and each.ndim]
+    if len(sizes) < 2 or sizes[0][1:] != sizes[1][1:] or sizes[0] < sizes[1]:
+        return []
+    wanted = torch.cat([wanted.double(), torch.full_like(got.double(), torch.inf)[len(wanted) :]])  # too much is wrong
+    return (~torch.isclose(got.double(), wanted, 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
 
 
 def skips_rest(own, right, got, wanted):

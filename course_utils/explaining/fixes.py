@@ -9,7 +9,7 @@ import itertools
 import torch
 
 from course_utils.explaining.known_values import is_mask
-from course_utils.explaining.program import Fix, name_of
+from course_utils.explaining.program import MODULES, Fix, name_of
 
 CONFUSED_FUNCTIONS = [  # functions and methods that are mistaken for each other
     ("triu", "tril"),
@@ -84,12 +84,10 @@ def stands_in_call(program, node, name):
 
 
 def number_fixes(node, program, sizes):
-    if not isinstance(program.parents.get(id(node)), ast.UnaryOp):
-        yield from value_fixes(node.value, node, program, sizes)
-
-
-def value_fixes(value, node, program, sizes):
-    """Fixes of a number, which a node holds with its sign."""
+    """Fixes of a number, or of one with its sign."""
+    if isinstance(program.parents.get(id(node)), ast.UnaryOp):
+        return
+    value = -node.operand.value if isinstance(node, ast.UnaryOp) else node.value
     if isinstance(value, bool):
         yield repr(not value), "inverted"
     elif isinstance(value, int):
@@ -132,7 +130,7 @@ def comparison_fixes(node, program, sizes):
 
 def sign_fixes(node, program, sizes):
     if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        yield from value_fixes(-node.operand.value, node, program, sizes)
+        yield from number_fixes(node, program, sizes)
         return
     yield f"({ast.unparse(node.operand)})", "inverted"
 
@@ -144,7 +142,7 @@ def call_fixes(node, program, sizes):
     if isinstance(node.func, ast.Attribute):
         on = ast.unparse(node.func.value)
         on = on if on.replace(".", "").isidentifier() else f"({on})"
-    module = on in ("torch", "F", "nn", "math", "np", "nn.functional", "torch.nn.functional")
+    module = on in MODULES
 
     def call(function=function, arguments=arguments, keywords=keywords):
         return f"{function}({', '.join([*arguments, *keywords])})"
@@ -162,8 +160,9 @@ def call_fixes(node, program, sizes):
         swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
         yield call(arguments=swapped), "arguments swapped"
         if name in ("view", "reshape"):
+            kind = "arguments swapped" if "permute" in program.text else "view for transpose"
             for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2"):
-                yield f"{call(arguments=swapped)}.transpose({axes})", "view for transpose"
+                yield f"{call(arguments=swapped)}.transpose({axes})", kind
     others = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]
     for keyword in dict.fromkeys([*USUAL_KEYWORDS, *others]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
@@ -202,7 +201,7 @@ def sequence_fixes(node, program, sizes):
     """Fixes of the order of several values."""
     if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
         return
-    for order in itertools.permutations(node.elts):
+    for order in itertools.islice(itertools.permutations(node.elts), 1, None):
         yield ast.unparse(type(node)([*order], ast.Load())), "wrong order"
 
 
@@ -210,7 +209,7 @@ def order_of_names_fixes(program):
     """Fixes of the order in which a statement names several values: `k, q = …`."""
     for number, node in enumerate(program.nodes):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
-            for names in itertools.permutations(map(ast.unparse, node.targets[0].elts)):
+            for names in itertools.islice(itertools.permutations(map(ast.unparse, node.targets[0].elts)), 1, None):
                 yield Fix(number, f"{', '.join(names)} = {ast.unparse(node.value)}", "order of names")
 
 
@@ -240,9 +239,6 @@ def enclosing_call(node, program):
     return called(parent)
 
 
-# --- something left out -----------------------------------------------------------------------------------------------
-
-
 def fixes_around(program, number, value, sizes):
     """Fixes that put something around an expression. value: of the expression. sizes: Python for whole numbers."""
     old = ast.unparse(program.nodes[number])
@@ -250,10 +246,8 @@ def fixes_around(program, number, value, sizes):
         new = [(f"not ({old})" if isinstance(value, bool) else f"~({old})", "inverted")]
     elif isinstance(value, float):
         new = [(f"-({old})", "wrong sign"), (f"1 - ({old})", "missing step")]
-    elif isinstance(value, torch.Tensor):
-        new = list(fixes_around_tensor(old, value, sizes))
     else:
-        new = []
+        new = fixes_around_tensor(old, value, sizes) if isinstance(value, torch.Tensor) else ()
     for text, kind in new:
         if kind != "missing mask" or "tri" not in program.text:  # a mask that stands elsewhere is not missing
             yield Fix(number, text, kind)
@@ -284,9 +278,6 @@ def fixes_around_tensor(old, value, sizes):
     yield f"({old})[..., None]", "missing dimension"
 
 
-# --- statements -------------------------------------------------------------------------------------------------------
-
-
 def statement_fixes(program, number):
     """Fixes of a statement as a whole."""
     node = program.nodes[number]
@@ -313,7 +304,7 @@ def statement_fixes(program, number):
         yield Fix(number, ast.unparse(node.body), kind)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         on = ast.unparse(node.value.func.value) if isinstance(node.value.func, ast.Attribute) else None
-        if on and on not in ("torch", "super()"):
+        if on and on not in MODULES | {"super()"}:
             yield Fix(number, f"{on} = {ast.unparse(node.value)}", "result thrown away")
             if called(node.value).endswith("_"):
                 new = ast.unparse(node.value).replace(f".{called(node.value)}(", f".{called(node.value)[:-1]}(", 1)

@@ -67,25 +67,16 @@ def close(rows, row):
     return np.isclose(rows, row, RELATIVE, ABSOLUTE, equal_nan=True).all(axis=1)
 
 
-def is_distinctive(value):
-    """Whether it means something that right answers make this value: not so for True, None and whole numbers."""
-    if isinstance(value, torch.Tensor) and value.dtype == torch.bool:
-        return value.squeeze().ndim > 1
-    if isinstance(value, torch.Tensor):
-        return value.numel() > 1 or value.numel() == 1 and value.is_floating_point()
-    if isinstance(value, list):
-        return any(map(is_distinctive, value))
-    return isinstance(value, float)
-
-
 def is_uninformative(value):
     """Whether a value is evidence neither of a right step nor of a wrong one, although it may be wrong."""
+    if isinstance(value, list):
+        return all(map(is_uninformative, value))
     if isinstance(value, torch.Tensor) and value.numel() > 1:
-        same = value.dtype == torch.bool and len(value.unique()) == 1
-        return same or not is_distinctive(value) or is_start_value(value)
+        same = value.dtype == torch.bool and (value.squeeze().ndim < 2 or len(value.unique()) == 1)
+        return same or is_start_value(value)
     if isinstance(value, torch.Tensor) and value.numel():
         value = value.item()
-    return not is_distinctive(value) or isinstance(value, float) and value in START_VALUES
+    return not isinstance(value, float) or value in START_VALUES
 
 
 def is_start_value(tensor):

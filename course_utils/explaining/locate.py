@@ -19,7 +19,7 @@ class Flow:
     def __init__(self, program, steps):
         self.program, self.steps = program, steps
         self.places = {}  # number of a node -> its steps, in order
-        for place, (number, *_) in enumerate(self.steps):
+        for place, (number, _) in enumerate(self.steps):
             self.places.setdefault(number, []).append(place)
         self.makers = {}  # name -> numbers of the nodes that give it a value
         for number, node in enumerate(program.nodes):
@@ -54,15 +54,15 @@ class Flow:
     def deciding(self, place):
         """The steps that decide whether, and how often, a statement runs: what is around it, and ways out before it."""
         statement = self.program.statement_of(self.node(place))
-        around = [each for each in self.program.enclosing(statement, (ast.For, ast.While, ast.FunctionDef))]
-        tests = [*self.program.around(statement, "test"), *self.program.around(statement, "iter")]
+        around = self.program.enclosing(statement, (ast.For, ast.While, ast.FunctionDef))
+        tests = [getattr(each, "test", getattr(each, "iter", None)) for each in self.program.enclosing(statement)]
+        tests = [each for each in tests if each]
         tests += [test for each in around for test in leaving(each) if test.lineno < statement.lineno]
         return [each for each in self.before(tests, place) if each is not None]
 
     def operands(self, place):
         """The steps that the value of a step came from."""
-        number, *_ = self.steps[place]
-        node = self.program.nodes[number]
+        node = self.node(place)
         if isinstance(node, ast.Call) and (own := self.program.definition(node)):
             found = [self.last(self.returned(own), place)]
         elif name := name_of(node):
@@ -83,8 +83,7 @@ class Flow:
 
     def is_known(self, place, known):
         """Whether the value of a step is known: for a table that is being filled, number by number."""
-        number, value, _ = self.steps[place]
-        node = self.program.nodes[number]
+        node, value = self.node(place), self.steps[place][1]
         if self.is_random(place):
             return True
         if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
@@ -108,6 +107,14 @@ class Flow:
         at = self.last([number for number in makers if isinstance(self.program.nodes[number], ast.stmt)], place)
         return [at] if at is not None and at > made else []
 
+    def lines_through(self, name):
+        """The lines that change what a name holds through the name of a loop over it, as in `for row in rows:`."""
+        loops = [each for each in self.program.nodes if isinstance(each, ast.For) and name_of(each.iter) == name]
+        parts = [
+            (part, name_of(each.target)) for each in loops for part in ast.walk(each) if isinstance(part, ast.stmt)
+        ]
+        return {part.lineno for part, row in parts if changed_name(part) == row}
+
     def behind(self, ends, right=()):
         """The steps behind some, and these, nearest first; nothing behind expressions with the numbers in `right`."""
         found, waiting = {}, list(ends)
@@ -121,7 +128,7 @@ class Flow:
 
     def is_unfinished(self, place):
         """Whether a loop goes on adding to what this step gives, or a later line writes on the mask that it gives."""
-        number, value, _ = self.steps[place]
+        number, value = self.steps[place]
         name = self.grown_name(number)
         if name is None and not (isinstance(value, torch.Tensor) and is_mask(value)):
             return False

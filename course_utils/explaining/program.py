@@ -25,11 +25,12 @@ WATCHED_NODES = (
 NEEDS_PARENT = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare)  # around a piece that cannot be read without them
 # a number or a name is shown with what it is a part of
 CONTEXT = (ast.expr, ast.keyword, ast.Slice)
-MOST_SECONDS = 4  # for the changes of one search, where an answer is slow: the counts of `explain` end the others
+MOST_SECONDS = 4  # of computing for one list of changes; those that are left then are not tried
 MOST_STEPS = 4000
 LARGEST = 20_000  # numbers of a value that is written down
 DEEPEST = 50  # entries of a list that is written down
 USUAL_NAMES = {"torch": torch, "nn": nn, "F": nn.functional, "math": math}  # what changes may use
+MODULES = {*USUAL_NAMES, "np", "nn.functional", "torch.nn.functional"}  # as code names them
 LOOP_LIMIT = "counted_iterations"
 MOST_ITERATIONS, MOST_AXES = 50_000, 8  # of all loops together, and of a tensor in a loop
 # what happens to lie in memory explains nothing
@@ -93,13 +94,8 @@ class Program:
         nodes, above = numbered(tree), parents(tree)
         piece = victim = nodes[fix.number]
         small = isinstance(victim, (ast.Constant, ast.Name, ast.UnaryOp))  # says nothing without what is around it
-        while (
-            isinstance(above[id(piece)], NEEDS_PARENT)
-            or small
-            and isinstance(above[id(piece)], CONTEXT)
-            or getattr(above[id(piece)], "func", None) is piece
-        ):
-            piece = above[id(piece)]
+        while isinstance(up := above[id(piece)], NEEDS_PARENT + CONTEXT * small) or getattr(up, "func", None) is piece:
+            piece = up
             small = small and not isinstance(piece, (ast.Call, ast.Subscript, ast.BinOp, ast.Compare))
         old = ast.unparse(piece)
         if isinstance(victim, ast.stmt):
@@ -154,10 +150,6 @@ class Program:
             if isinstance(node, kind):
                 yield node
 
-    def around(self, node, part):
-        """The "test" of each `if` and `while`, or the "iter" of each `for`, around a node, the nearest first."""
-        return [getattr(each, part) for each in self.enclosing(node) if hasattr(each, part)]
-
     def answer_from(self, tree, **more):
         """The answer that this tree makes. Raises whatever its definitions raise."""
         names = USUAL_NAMES | self.names | more
@@ -179,18 +171,13 @@ class Program:
         """The answer with a fix; None where that is no Python, or defines nothing."""
         victim = self.scratch_nodes[fix.number]
         parent = self.scratch_parents[id(victim)]
-        before = {field: value for field, value in ast.iter_fields(parent)}
+        before = {field: [*value] if isinstance(value, list) else value for field, value in ast.iter_fields(parent)}
         try:
             mode = "exec" if isinstance(victim, ast.stmt) else "eval"
             new = LimitLoops().visit(ast.parse(fix.new, mode=mode)).body
             for part in new if isinstance(new, list) else [new]:
                 located(part, victim)
-            for field, value in before.items():
-                if value is victim:
-                    setattr(parent, field, new)
-                elif isinstance(value, list) and any(entry is victim for entry in value):
-                    place = next(k for k, entry in enumerate(value) if entry is victim)
-                    setattr(parent, field, [*value[:place], *as_list(new), *value[place + 1 :]])
+            Replace(victim, new).generic_visit(parent)
             return self.answer_from(self.scratch_tree, **{LOOP_LIMIT: LoopLimit()})
         except Exception:  # whatever a learner's definitions raise once they are changed
             return None
@@ -247,9 +234,6 @@ def numbered(tree):
     return [node for node in ast.walk(tree) if isinstance(node, (ast.expr, ast.stmt))]
 
 
-# --- loops that end ---------------------------------------------------------------------------------------------------
-
-
 class LoopLimit:
     """Ends the loops of an answer after MOST_ITERATIONS of all together."""
 
@@ -302,11 +286,8 @@ def located(new, old):
     return ast.fix_missing_locations(ast.copy_location(new, old))
 
 
-# --- watching ---------------------------------------------------------------------------------------------------------
-
-
 def watched(program, call):
-    """[(number of a node, its value, whether gradients reach it)] in the order in which the values came about.
+    """[(number of a node, its value)] in the order in which the values came about.
 
     Watched is one call of the answer. Values are copies: tensors, numbers, truth values and lists of these; everything
     else is None. How the call ended stands in no step.
@@ -315,7 +296,7 @@ def watched(program, call):
 
     def keep(number, value):
         if len(steps) < MOST_STEPS:
-            steps.append((number, copy_of_value(value), bool(getattr(value, "requires_grad", False))))
+            steps.append((number, copy_of_value(value)))
         return value
 
     tree = definitions(program.text)
@@ -356,7 +337,8 @@ class RecordValues(ast.NodeTransformer):
     def visit(self, node):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
             around, self.inside = self.inside, self.inside or isinstance(node, ast.FunctionDef)
-            node.body = [new for statement in node.body for new in as_list(self.visit(statement))]
+            found = map(self.visit, node.body)
+            node.body = [new for each in found for new in (each if isinstance(each, list) else [each])]
             self.inside = around
             return node
         if not self.inside:
@@ -379,19 +361,9 @@ class RecordValues(ast.NodeTransformer):
             node.body[:0] = turn
         if changed:
             return [node, ast.copy_location(ast.Expr(record(number, ast.parse(changed, mode="eval").body)), node)]
-        loads = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-        return record(number, node) if isinstance(node, WATCHED_NODES) and loads and not is_super(node) else node
-
-
-def as_list(node):
-    """One statement or several, as a list."""
-    return node if isinstance(node, list) else [node]
-
-
-def is_super(node):
-    """Whether this is `super` or a call of it, which must stay where they are."""
-    name = node.func if isinstance(node, ast.Call) else node
-    return isinstance(name, ast.Name) and name.id == "super"
+        stays = getattr(getattr(node, "func", node), "id", "") == "super"  # `super` must stay where it is, and its call
+        stays = stays or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        return record(number, node) if isinstance(node, WATCHED_NODES) and not stays else node
 
 
 def record(number, node):
@@ -437,7 +409,7 @@ def changes_in_place(statement):
 def name_of(node):
     """ "scores" or "self.mask" for a name, or for an attribute of one; None for anything else."""
     if isinstance(node, ast.Name):
-        return node.id if node.id not in ("torch", "nn", "F", "math", "super") else None
+        return node.id if node.id not in MODULES | {"super"} else None
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
         return f"self.{node.attr}"
     return None

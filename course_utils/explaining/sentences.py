@@ -16,24 +16,21 @@ LONGEST = 120  # characters of a piece of code in a sentence
 MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
 TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 SLIPS, QUESTIONS = TEXTS["slips"], TEXTS["questions"]
+SENTENCES = TEXTS["hints"] | TEXTS["places"] | TEXTS["relations"]
 
 
 def say(kind, **parts):
-    """A sentence of a kind with these parts in it."""
-    if kind in TEXTS["hints"]:
-        return TEXTS["hints"][kind].format(**parts)
-    return re.sub("  +", " ", (TEXTS["places"] | TEXTS["relations"])[kind].format(**parts)).strip()
+    """A sentence of a kind with these parts in it; of one that is "", no space is left."""
+    text = SENTENCES[kind]
+    for name in [name for name, part in parts.items() if part == ""]:
+        text = text.replace(f"{{{name}}} ", "")
+    return text.format(**parts).strip()
 
 
 def question(kind, code):
     """Which dimension does it name, and which do you need? code: the wrong piece."""
     piece = f"`{code}`" if len(code) <= LONGEST and "\n" not in code else "this line"
     return (SLIPS.get(kind, [""])[0] or SLIPS[""][0]).format(piece)
-
-
-def slip(kind):
-    """it names the wrong dimension."""
-    return SLIPS.get(kind, SLIPS[""])[1]
 
 
 def when(turn, before):
@@ -85,7 +82,11 @@ def relation(got, wanted, name):
     elif factor and same(x / factor):
         kind = "wrong sign" if abs(factor + 1) < 1e-4 else "times"
     else:
-        kind = "shuffled" if x.numel() > 3 and same(x.flatten().sort()[0], y.flatten().sort()[0]) else ""
+        kind = (
+            "shuffled"
+            if x.numel() > 3 and x.shape == y.shape and same(x.flatten().sort()[0], y.flatten().sort()[0])
+            else ""
+        )
     return say(kind, place=name, factor=differences.rounded(factor)) if kind else ""
 
 

@@ -97,7 +97,7 @@ def steps(data, nodes):
 
     Raises for anything else, not always Unreadable: callers can do without these steps.
     """
-    return [(whole_number(number), value(found), boolean(reached)) for number, found, reached in data if number < nodes]
+    return [(whole_number(number), value(found)) for number, found in data if number < nodes]
 
 
 def require(condition):

@@ -78,13 +78,22 @@ function byName(names, weights) {
 }
 
 function example({ reading, head }, row) {
-  const [found, wanted] = [head.weights, reading.wanted].map((each) => byName(reading.words, each[row]));
-  const names = [...found.keys()], over = names.map((name) => found.get(name) - wanted.get(name));
-  const [more, less] = [over, over.map((value) => -value)].map((values) => names[first(values)]);
+  const names = reading.words.map((word) => `"${word}"`);
+  let [found, wanted, over] = overWeights(names, reading, head, row);
+  if (Math.max(...[...over.values()].map((value) => near(Math.abs(value)))) <= MISPLACED) { // equal names make up for it
+    [found, wanted, over] = overWeights(names.map((name, k) => `${name} at position ${k}`), reading, head, row);
+  }
+  const values = [...over.values()];
+  const [more, less] = [values, values.map((value) => -value)].map((each) => [...over.keys()][first(each)]);
   return `In "${reading.words.join(" ")}", ${quoted(reading, row)} gives ${told(found.get(more))} of its weight to ` +
-    `"${more}" and ${told(found.get(less))} to "${less}". It should give ${told(wanted.get(more))} and ${
+    `${more} and ${told(found.get(less))} to ${less}. It should give ${told(wanted.get(more))} and ${
       told(wanted.get(less))
     }, to within ${told(MISPLACED)}.`;
+}
+
+function overWeights(names, reading, head, row) {
+  const [found, wanted] = [head.weights, reading.wanted].map((each) => byName(names, each[row]));
+  return [found, wanted, new Map([...found].map(([name, value]) => [name, value - wanted.get(name)]))];
 }
 
 function quoted({ puzzle, words }, row) {
