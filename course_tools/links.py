@@ -157,7 +157,7 @@ WAYS_TABLE = """\
 | **Binder** | nothing, but it takes a few minutes to start | nothing: download your notebook before you leave |
 | **Codespaces** | a GitHub account and some of its free hours | everything, until you delete the codespace |
 | **your JupyterHub** | an account there; the hub needs nbgitpuller | everything, in your home folder |
-| **the site** (read only) | nothing | nothing |
+| **the site** (read only) | nothing | which answers you opened |
 """
 
 WAYS_WITHOUT_ADDRESS = """

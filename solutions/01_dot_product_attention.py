@@ -83,9 +83,9 @@ print(animals["hunts"])
 print(animals.get("hunts a little"))
 
 # %% [markdown]
-# A dict compares what you ask for with its keys. If a key matches exactly, you get its value; otherwise you get
-# nothing. Attention is a *soft* lookup: it compares what you ask for with all keys and returns a mixture of all values,
-# mostly those whose keys match best.
+# A dict compares your request with its keys. If a key matches exactly, you get its value; otherwise you get nothing.
+# Attention is a *soft* lookup: it compares your request with all keys and returns a mixture of all values, mostly those
+# whose keys match best.
 #
 # * The **query** says what is looked for.
 # * Each token's **key** says how the token can be found.
@@ -121,7 +121,7 @@ for name, (colour, tip) in arrows.items():
 pictures.show(figure)
 
 # %% [markdown]
-# The cat's arrow points the same way as the query. The mouse's arrow is at a right angle to both and scores 0.
+# The cat's arrow points the same way as the query. The mouse's arrow is at right angles to the query; its score is 0.
 #
 # Next, **softmax** turns the scores into **weights**, positive shares that sum to 1. The larger a score, the larger its
 # weight. (The formula comes later; you do not need it yet.) With these weights we mix the values. "it" went in as four
@@ -193,7 +193,7 @@ print(weights @ embedded(story))
 # *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives at least nine
 # tenths of the weight to the hunted animals combined. This must hold in every sentence that contains a hunted animal
 # (up to ten words, from the twelve above; repeats allowed). Many queries work. Replace the dots, run the cell, then run
-# the check. (The two cells after the check let you try out queries first.)
+# the check. (The two cells after the check let you try out queries.)
 
 # %% name="exercise-1-1"
 def my_query():
@@ -646,10 +646,10 @@ for copies in [1, 4, 20]:
 
 # %% [markdown]
 # In this recurrent network, the first word fades: its influence is 1.0e-04 over 6 tokens, 3.8e-11 over 24, and 0.0e+00
-# over 120, lost in rounding. A larger $W$ keeps more of the state: with $3W$, the word has more influence than in
-# attention over 6 and 24 tokens, but only 3.3e-08 over 120. In attention, every word is one step away, however far
-# back. Its influence falls only because more words share the weight: over 120 tokens, 1.3e-04 is left. The price is the
-# number of scores, which is the square of the length: 36 for 6 tokens, 14,400 for 120.
+# over 120, lost in rounding. A larger $W$ keeps more of the state: with $3W$, the word has more influence over 6 and 24
+# tokens than in attention, but only 3.3e-08 over 120. In attention, every word is one step away, however far back. Its
+# influence falls only because more words share the weight: over 120 tokens, 1.3e-04 is left. The price is the number of
+# scores, which is the square of the length: 36 for 6 tokens, 14,400 for 120.
 
 # %% [markdown]
 # ## What you can do now

@@ -509,7 +509,7 @@ sa_v2 = SelfAttention_v2(d_in, d_out)
 print(sa_v2(inputs))
 
 # %% [markdown]
-# "journey" gets -0.0748, 0.0703, where the first class gave 0.3061, 0.8210. Do the classes differ only in their
+# "journey" gets −0.0748, 0.0703, where the first class gave 0.3061, 0.8210. Do the classes differ only in their
 # starting numbers? To find out, we must copy the matrices from one to the other.
 
 # %% [markdown]
@@ -691,7 +691,7 @@ check("2.4", MySelfAttention)
 # %% [markdown]
 # ## "she" learns to find Anna
 #
-# Can training find what you wrote in exercise 2.1? We specify only the result, for sixteen sentences: "she" should
+# Can training find what you wrote in exercise 2.1? We specify only the result. In sixteen sentences, "she" should
 # receive the girl's age, "he" the boy's. The four sentences with both Paul and Anna are left out of training. In the
 # loop,
 #
@@ -758,7 +758,7 @@ squares = (received - ages).pow(2)
 print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean():.3f}")
 
 # %% [markdown]
-# It found nearly that. The unseen pair is harder: for Paul, "he" receives 5.46 instead of 5, and the loss is 0.107,
+# Training came close. The unseen pair is harder: for Paul, "he" receives 5.46 instead of 5, and the loss is 0.107,
 # against 0.007 for the others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. The other words add the
 # rest, mostly Tom's 0.50. The loss asks for ages, not for weights.
 #

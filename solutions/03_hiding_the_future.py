@@ -429,7 +429,7 @@ print("not at all:", moved == 0)
 # Rows 1 to 3 do not move; those of "with" and the words after it do. The next function tests every word, with
 # derivatives instead of nudges, and returns a matrix in which row $t$, column $s$ says how strongly input $s$ moves
 # output $t$. Anything below 1e-6 counts as a rounding error. (`jacobian` differentiates every output number with
-# respect to every input number; `amax` keeps the largest derivative for each pair of tokens.) You need only call
+# respect to every input number; `amax` keeps the largest derivative for each pair of tokens.) You need only know
 # `influences(causal_context, inputs)`.
 
 # %% name="influences"

@@ -91,7 +91,7 @@ print(placed("ba"))
 #
 # Write three matrices for a causal head that reads up to eight letters. Every token but the first should give at
 # least nine tenths of its weight to the token before it, whatever the letters are, and receive that token's letter:
-# four numbers, with a 1 in the letter's place. What the first token receives does not matter. Choose any width $d_k$;
+# four numbers, about 1 in the letter's place. What the first token receives does not matter. Choose any width $d_k$;
 # scores are divided by $\sqrt{d_k}$.
 
 # %% name="exercise-5-1"
@@ -139,8 +139,8 @@ live.try_head(my_weights_back, "c a d a b")
 #
 # Can a head *learn* this job? We show it random letters and ask only for the result: the letter one token back.
 #
-# In the second cell only the line that computes the loss matters. It compares the result at position $t$ with the
-# letter at $t-1$. (Adam chooses a step size for each parameter.) Guess first: will training find your matrices?
+# In the second cell, only the line with the loss matters. It compares the result at position $t$ with the letter at
+# $t-1$. (Adam chooses a step size for each parameter.) Guess first: will training find your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -175,7 +175,7 @@ pictures.show_weights(
 
 # %% [markdown]
 # The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step 0,
-# the weight one token back is 0.24; even weights give 0.25 on average.) Are these your matrices?
+# the weight one token back is 0.24; even weights give 0.25 on average.) Are its matrices yours?
 
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # the row of position 1: yours?
@@ -302,8 +302,8 @@ print([name for name, _ in TwoLists().named_parameters()])
 # ## Two heads, two jobs
 #
 # We return to the chase. From the second animal on, every word should name both animals: the chaser in the first half
-# of its result, the chased in the second. Each half has ten numbers, one per vocabulary word. On all twelve sentences
-# we train one head of 20 numbers, then two heads of 10, which have as many parameters in all. In how many sentences
+# of its result, the chased in the second. Each half has ten numbers, one per vocabulary word. We train one head of 20
+# numbers on all twelve sentences, then two heads of 10, which have as many parameters in all. In how many sentences
 # will "it" name both animals correctly?
 
 # %% name="two-jobs"
@@ -549,7 +549,7 @@ check("5.3", my_merge)
 # %% [markdown]
 # ## The class
 #
-# So far each number in the output comes from one head. But in exercise 4.2 several heads worked on one answer: their
+# Until now, each output number came from one head. But in exercise 4.2 several heads worked on one answer: their
 # results were *added*. One more layer, `out_proj`, makes this possible. For two heads with the results $Z_0$ and $Z_1$,
 # let $W^{(0)}$ be the upper half of the layer's matrix $W_\mathrm{out}$, and $W^{(1)}$ the lower half:
 #

@@ -81,7 +81,7 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# A layer in an article on BERT takes queries, keys, values and a mask as separate arguments. Ours has heads as in
+# A layer in one source, an article, takes queries, keys, values and a mask as separate arguments. Ours has heads as in
 # chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate function does the
 # hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
 
@@ -539,9 +539,9 @@ for name, way in ways.items():
 
 # %% [markdown]
 # At 2048 tokens the split class keeps 3.5 times as much as at 1024, close to the factor of 4 for its attention weights,
-# which take 64 of the 74.0 MiB. With dropout, two more matrices per head make it 202.0. The fused class keeps only
-# twice as much, 10.0. But in training with dropout it uses the slow kernel and is back at 202.0. PyTorch's class keeps
-# 76.0, unless you tell it not to return the weights.
+# which take 64 of the 74.0 MiB. With dropout, two more matrices per head make it 202.0. The fused class only doubles,
+# to 10.0. But in training with dropout it uses the slow kernel and is back at 202.0. PyTorch's class keeps 76.0, unless
+# you tell it not to return the weights.
 
 # %% [markdown]
 # ### Time
@@ -560,7 +560,7 @@ def milliseconds(layer, x):
 # The next cell measures times on *your* machine, on the CPU and on a GPU if there is one.
 
 # %% name="time-picture" shows="Three measured curves and T squared over the number of tokens, 128 to 2048, both axes logarithmic. At the right end wrapper and split class rise at least as steeply as T squared; the fused class stays below." tags=["nbval-ignore-output"]
-# the tag tells the course's tests to run this cell, but not to compare its picture: times differ
+# the course's tests run this cell but do not compare its picture: times differ
 lengths = [128, 256, 512, 1024, 2048]
 for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
     layers = {
@@ -799,7 +799,7 @@ print("factor saved at 1024:", work[False][-1] / work[True][-1])
 
 # %% [markdown]
 # Without a cache the work for one more token grows almost like $T^2$: the last doubling multiplies it by 3.6. With a
-# cache it grows almost like $T$: the factor is 1.8. At 1024 tokens the cache saves a factor of 1024. But is it 1024
+# cache it grows almost like $T$: the factor is 1.8. At 1024 tokens the cache saves a factor of 1024. Is a step 1024
 # times faster?
 
 # %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end a hundred times lower or more." tags=["nbval-ignore-output"]

@@ -282,7 +282,7 @@ pictures.show_curves(
 
 # %% [markdown]
 # For 80 steps the loss on the repeat falls slowly. Then it drops steeply for some forty steps, and falls slowly again.
-# The loss on the random part ends where it must, close to the floor. In between it rises: the model bets on tokens that
+# The loss on the random part ends where it must, close to the floor. Earlier, it rises: the model bets on tokens that
 # it has already seen, before it has learned when to.
 #
 # Does this hold for sequences that the model has never seen?
@@ -367,7 +367,7 @@ pictures.show_weights(
 # %% [markdown]
 # In the rows of the repeat there is a stripe of weights near 1, far from the diagonal. Take any of these rows and find
 # the same number in the random part: the weight lies on the token *after* it. That is the token to predict. (The rows
-# above have nothing to look up. But their weights must sum to 1, so these go to the very first token. Such a token is
+# above have nothing to look up. But their weights must sum to 1, and here the first token gets them. Such a token is
 # called an **attention sink**; Xiao et al., 2023, found some in large models.)
 #
 # This is an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
@@ -397,7 +397,7 @@ live.show_attention(moments, names, masked=future[:-1, :-1], maps="layer", losse
 
 # %% name="share"
 def share(weights, queries, positions):
-    """Each head's mean weight of queries (n,) on positions (B, n), from (B, num_heads, T, T)."""
+    """Each head's mean weight from queries (n,) to positions (B, n), in (B, num_heads, T, T)."""
     rows = weights[:, :, queries]  # (B, num_heads, n, T)
     # (B, n) -> (B, num_heads, n, 1)
     positions = positions[:, None, :, None].expand(-1, rows.shape[1], -1, -1)
@@ -490,7 +490,7 @@ print("start 0, one layer: repeat below 0.2:", test(one_layer, fresh_fixed)[1] <
 
 # %% [markdown]
 # With a fixed start one layer is enough: "look 11 positions back" is a question about positions, which a query can ask.
-# With a random start it is not enough: that is why the task needs two heads, one after the other.
+# With a random start, one layer is not enough: the task needs two heads, one after the other.
 
 # %% [markdown]
 # ## One head or two?
@@ -523,7 +523,7 @@ print("layer 1, token after the earlier copy above 0.7:", (induction > 0.7).toli
 
 # %% [markdown]
 # In layer 0 the heads differ: head 0 is a previous-token head, and head 1 is not. In layer 1 both do the same. Nobody
-# assigned these jobs. With another seed they may share the work differently: the random starting parameters decide
+# assigned these jobs. With other seeds, heads may share the work differently: the random starting parameters decide
 # which head does what.
 
 # %% [markdown]
@@ -696,10 +696,10 @@ for dropout, learner in learners.items():
 # of 4.6. Fresh ones cost 10.6, far *above* it: a model that has learned nothing would do better. This one has memorised
 # its 128 sequences. That is called **overfitting**.
 #
-# Dropout makes memorising harder, because about half of the weights are missing, different ones each time. The gap
-# narrows at both ends, to 1.6 and 6.7. But dropout is no cure: on fresh sequences the model is still above the floor.
-# What worked before was *more data*. With 16,000 different sequences there was nothing to gain from memorising, and the
-# model found the rule.
+# Dropout makes memorising harder, because about half of the weights are missing, different ones each time. The two
+# losses move closer together, to 1.6 and 6.7. But dropout is no cure: on fresh sequences the model is still above the
+# floor. What worked before was *more data*. With 16,000 different sequences there was nothing to gain from memorising,
+# and the model found the rule.
 
 # %% name="repeat-small"
 above = {dropout: test(learner)[1] > 3 for dropout, learner in learners.items()}

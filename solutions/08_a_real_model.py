@@ -303,7 +303,7 @@ print(pair[1].tokens)
 print(is_padding[1])
 
 # %% [markdown]
-# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the vectors they do alone?
+# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the same vectors as alone?
 
 # %% name="padded-batch"
 numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)
@@ -720,8 +720,7 @@ def moved(sentence, layer, head, *instead):
     return (after - before).norm() / before.norm()
 
 # %% [markdown]
-# We remove the noun head, then three heads of layer 4 that give `[CLS]` different amounts of attention. What would you
-# expect?
+# In turn, we remove the noun head and three heads of layer 4 that attend differently to `[CLS]`. What would you expect?
 
 # %% name="remove-heads"
 for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:

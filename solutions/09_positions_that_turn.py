@@ -382,7 +382,7 @@ for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zer
 # %% [markdown]
 # ## Longer texts
 #
-# A model trained on texts of 8,192 tokens is given one of 100,000. Its slow pairs have never turned that far. If we
+# A model trained on texts of 8,192 tokens gets a text of 100,000. Its slow pairs have never turned that far. If we
 # divide all positions by 32 (position interpolation, Chen et al., 2023), no angle is new, but neighbours are 32 times
 # closer than in training. Llama 3.1 slows only the pairs that need it: those that made fewer than four turns in
 # training.
@@ -598,8 +598,8 @@ check("9.5", my_cached)
 # %% [markdown]
 # ## One layer
 #
-# You now have nearly all parts of the attention in ten families of models. Two appear elsewhere: Gemma 2 keeps scores
-# within bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three steps still need functions.
+# You now have nearly all the parts of attention in ten model families. Two appear elsewhere: Gemma 2 keeps scores
+# within bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three functions are still missing.
 # The second also supports a **sliding window**: a token sees only the last few tokens, including itself. (Chapter 10
 # explains why.)
 
@@ -622,7 +622,7 @@ def hidden_keys(num_new, num_tokens, window=None, device=None):
 print(hidden_keys(5, 5, window=3).int())
 
 # %% [markdown]
-# Row 4 sees keys 2, 3 and 4. The third step adds what the caller hides, such as padding.
+# Row 4 sees keys 2, 3 and 4. The third adds what the caller hides, such as padding.
 
 # %% name="hidden-from"
 def hidden_from(queries, keys, mask=None, window=None):
@@ -645,10 +645,10 @@ def hidden_from(queries, keys, mask=None, window=None):
 # the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
 # `fused_attention` calls the kernel, which needs a stored matrix for any but the causal mask. So a window is processed
 # in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each query and
-# key. With any one of these, a layer of width 256 or more keeps at most about 1.5 times as much for its derivatives as
-# without it (PyTorch 2.11 to 2.15); with a wide window, layers that are narrower or have sinks or few key heads can
-# keep more. Three things still need a stored matrix: a mask with an entry for each pair of tokens, $(B, T, T)$; bounds
-# for scores; and, on a CPU, dropout.
+# key. With any one of window, padding and sinks, a layer of width 256 or more keeps at most about 1.5 times as much for
+# its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with sinks or few
+# key heads can keep more. Three things still need a stored matrix: a mask with an entry for each pair of tokens,
+# $(B, T, T)$; bounds for scores; and, on a CPU, dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -799,7 +799,7 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
 # families' weights: OLMo-2 normalises before the heads are split, and Cohere, where it normalises, uses LayerNorm.
 #
 # Does this comparison reveal slips? We reorder the pairs of Llama's queries and keys, as in a file converted once too
-# often, then its query heads, as `repeat` would.
+# often, then group its query heads as `repeat` does.
 
 # %% name="slips-show"
 def off_by(change):
@@ -962,7 +962,7 @@ progress(9)
 # | gpt-oss | ... and biases, YaRN's frequencies and scale, windows in every other layer, sinks |
 # | Gemma 2 | ... and bounds for scores, windows in every other layer; its largest size has its own scale |
 # | Phi-1 and 2 | ... and biases; only part of each head is turned |
-# | SmolLM3 | ... but nothing is turned in every fourth layer |
+# | SmolLM3 | ... but every fourth layer turns nothing |
 # | Qwen3-Next | ... and QK-norm, a gate, a quarter turned; attention in every fourth layer only |
 #
 # | silent slip | how to find it |

@@ -489,9 +489,9 @@ def hide_keys(model):
 hide_keys(plain)
 
 # %% [markdown]
-# Without key 0, the loss on the random part rises from 4.75 to 7.25, far above pure guessing, $\ln 100$ or 4.6. Random
-# tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum to 1. The
-# layer has learned to put nearly all its weight, 0.94, on token 0, where it does no harm: an **attention sink**.
+# Without key 0, the loss on the random part rises from 4.75 to 7.25, far above pure guessing, $\ln 100 \approx 4.6$.
+# Random tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum to 1.
+# The layer has learned to put nearly all its weight, 0.94, on token 0, where it does no harm: an **attention sink**.
 # Without the sink, the weight goes to tokens whose values do contribute. The repeat's loss stays at 0.32, since its
 # queries have something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some queries need
 # it.
@@ -814,7 +814,7 @@ pictures.show_curves(
 # mix methods: a few layers cache all tokens; the others use a window or a state.
 
 # %% [markdown]
-# **Question 10.3.** A model with a state of 64 x 64 reads a book. Which of these can it not do?
+# **Question 10.3.** A delta-rule model with a 64 x 64 state reads a book. What can it not do?
 #
 # * **a** Process tokens as fast at the end as at the beginning.
 # * **b** Recall any one of 100,000 names, each mentioned once.

@@ -728,7 +728,7 @@ for name, logs in zip(["zeros", "mean"], found):
 # which method you used. And *why* does the lead fall? The receiver's log-probability hardly falls, from -0.380 to
 # -0.552. Instead the **giver's** rises, from -5.989 to -2.991.
 #
-# What does "to" look at in head 23.3? Beside its weights we print the token whose score it lowers most. Its columns of
+# What does "to" look at in head 23.3? We also print the token whose score the head lowers most. Its columns of
 # `out_proj` (chapter 8) turn its output into a vector, which we compare with the whole vocabulary.
 
 # %% name="where-it-looks"
@@ -760,7 +760,7 @@ for word in ["hungry", "tasty"]:
     print(f"{word}:", most_likely(hungry.format(word), 2))
 
 # %% [markdown]
-# It says "cat", with 0.695, and seems to know who is hungry. The control says otherwise: the *tasty* animal is the
+# The model says "cat" (0.695), as if it knew who was hungry. The control says otherwise: the *tasty* animal is the
 # mouse, but the model says "cat" again, with 0.697.
 
 # %% [markdown]
@@ -848,7 +848,7 @@ check("11.5", my_accepted)
 # Guesses can come from the text itself: look up where its last two tokens occurred before, and guess what followed. An
 # induction head does this with one token.
 #
-# In each pass, `passes` reads the new tokens and the guesses after them, and keeps the right ones. A wrong guess leaves
+# In each pass, `passes` reads the new tokens and the guesses after them, keeping right guesses. A wrong guess leaves
 # keys and values in the caches, so the caches are cut back to the `known` tokens.
 
 # %% name="guessing"

@@ -42,7 +42,7 @@ from course_utils.randomness import keep_mask
 #
 # Here are 26 errors: five from the end of Pascal Burume's guide, and others that people often report or ask about. Each
 # has a broken cell to run, with symptom, reason and fix. First we compute correct attention with mostly unequal sizes,
-# so that wrong ones show up, and define a helper that prints an error's last line.
+# so that slips show up, and define a helper that prints an error's last line.
 
 # %% name="clinic"
 @contextmanager
@@ -245,8 +245,8 @@ print("fixed: ", empty.masked_fill(hidden, 0.0)[0, 0, 0])
 # with a finite number first, so that `set_detect_anomaly`, PyTorch's search for the origin of a `nan`, does not stop
 # here.
 #
-# In `F.scaled_dot_product_attention` such a row is 0 on some devices and versions, `nan` on others (before PyTorch 2.5,
-# on all). To be safe everywhere, let an empty row see all keys, then zero it.
+# In `F.scaled_dot_product_attention` such a row is 0 on some devices and versions, `nan` on others (on all devices
+# before PyTorch 2.5). To be safe everywhere, let an empty row see all keys, then zero it.
 
 # %% name="safe-everywhere"
 empty_row = hidden.all(dim=-1, keepdim=True)  # (T, 1)
@@ -338,7 +338,7 @@ for name, size in [("broken", d_out), ("fixed", head_dim)]:
 
 # %% [markdown]
 # In a ratio of two weights, softmax's sum cancels, so the ratio's logarithm is the difference between the scaled
-# scores. 2.828 is the square root of 8; each head has 4 numbers, so it should be 2.000. **Fix:** `head_dim**0.5`.
+# scores. 2.828 is the square root of 8; a head has 4 numbers: the divisor must be 2.000. **Fix:** `head_dim**0.5`.
 
 # %% [markdown]
 # #### 16 · No division, or a multiplication instead
@@ -703,7 +703,7 @@ for width, num_heads in [(1024, 24), (1280, 36)]:
 # 24 does not divide 1024, nor does 36 divide 1280, and a vector has a whole number of entries.
 #
 # That table also says `qkv_bias=False`. GPT-2 does have biases for queries, keys and values, 27,648 numbers (12 × 3 ×
-# 768), for which such a model has no place.
+# 768), which that setting leaves out.
 
 # %% [markdown]
 # ## Slips in the sources

@@ -323,7 +323,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "10.4",
         "def my_gated(context, x, W_gate):\n    merged = context.transpose(1, 2).flatten(2)\n"
         "    return merged * (x @ W_gate.T)\n",
-        "Are these the numbers that you need, and is this what to do with them?",
+        "Are these the numbers that you need, and is this the right step?",
     ),
     (  # one of two values that go into the result is no place because the whole result could stand there
         "8.2",

@@ -245,7 +245,7 @@ def habit(tried, wrong, ways_of):
         stated = [(found[way.any(axis=-1)], way[way.any(axis=-1)]) for found, way in pairs]
         count = sum(len(found) for found, _ in stated)
         if count and all((misplaced(found, way) <= MISPLACED).all() for found, way in stated):
-            return f"Wherever your head is wrong, it attends to {name}. Why?"
+            return f"Wherever your head is wrong, a token attends to {name}. Why?"
     return None
 
 

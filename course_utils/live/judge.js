@@ -131,7 +131,7 @@ function habit(wrong, ways) {
         return !weights || share(head.weights[row], weights) <= MISPLACED;
       })
     );
-    if (all && count) return `Wherever your head is wrong, it attends to ${name}. Why?`;
+    if (all && count) return `Wherever your head is wrong, a token attends to ${name}. Why?`;
   }
 }
 
