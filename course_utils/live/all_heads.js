@@ -1,6 +1,6 @@
 // Message: a model's heads look different ways; with another sentence, the same head may or may not look the same way.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import { figure, flow, limit, say, sum, weightColour } from "./base.js";
+import { figure, flow, limit, say, short, sum, transposed, weightColour } from "./base.js";
 import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";
 
 const GAP = 4, TOP = 22;
@@ -9,7 +9,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
   const layers = unpacked(weights), heads = layers[0].length, other = beside && unpacked(beside.weights);
 
   function draw(page, { layer, head, query }, at) {
-    const room = page.width < 700 ? page.width : page.width * (other ? 0.36 : 0.55);
+    const room = page.width < 700 ? page.width : page.width * (other ? 0.32 : 0.55);
     const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 48));
     const low = TOP + layers.length * step + 10,
       [, { x, y }] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
@@ -39,13 +39,18 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
         room: wide,
         at: at?.part === key && at,
         digits: 3,
+        least: other && Math.max(names.length, beside.names.length),
         ...more,
       });
-    let said = enlarge("large", large, title, { names, x, y, row: query });
+    let said = enlarge("large", large, other ? `${title} ${read(large, names)}` : title, { names, x, y, row: query });
     page.height = Math.max(low, page.height);
     if (other) {
       const high = page.height, place = y ? { x, y: high + 8 } : { x: x + wide, y };
-      said += enlarge("other", other[layer][head], "the same head, other words", { names: beside.names, ...place });
+      said += enlarge("other", other[layer][head], `other words: it ${read(other[layer][head], beside.names)}`, {
+        names: beside.names,
+        scale: false,
+        ...place,
+      });
       page.height = Math.max(high, page.height);
     }
     if (pointed) {
@@ -55,6 +60,12 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     return said
       ? `${title}, ${said}.`
       : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
+  }
+
+  // The keys that get most, of all queries together.
+  function read(weights, names) {
+    const got = transposed(weights).map(sum), most = Math.max(...got);
+    return `reads ${names.filter((_, key) => got[key] > most / 2).map(short).slice(0, 2).join(" and ")}`;
   }
 
   // The weight that an average token gives to the first and last token, and to neighbours, itself and the rest between
