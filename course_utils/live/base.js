@@ -29,7 +29,7 @@ const FRAME = `<div class="course-live"><style>
 .course-live fieldset{display:flex;flex-wrap:wrap;gap:0 10px;align-items:center;border:0;margin:0;padding:0;min-width:0}
 .course-live legend{float:left;padding:0;margin:0 10px 0 0;font:inherit;width:auto}
 .course-live label{display:flex;gap:5px;align-items:center;min-height:28px}
-.course-live select,.course-live button{font:inherit;color:inherit;background:inherit;border:1px solid;border-radius:4px;min-height:28px;max-width:14em}
+.course-live select,.course-live button{font:inherit;color:inherit;background:inherit;border:1px solid;border-radius:4px;min-height:28px;max-width:20em}
 .course-live input{margin:0;accent-color:#0072b2}
 .course-live input[type=range]{width:120px;height:24px}
 .course-live output{min-width:2.6em}
