@@ -1,9 +1,12 @@
 // Message: a model's heads look different ways; with another sentence, the same head may or may not look the same way.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import { figure, flow, limit, say, short, sum, transposed, weightColour } from "./base.js";
+import { figure, flow, found, limit, say, short, sum, transposed, weightColour } from "./base.js";
 import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";
 
 const GAP = 4, TOP = 22;
+
+// What all queries together read.
+const read = (weights, names) => `reads ${found(names.map(short), transposed(weights).map(sum))}`;
 
 export default figure(({ names, weights, layer: firstLayer, head: firstHead, beside }) => {
   const layers = unpacked(weights), heads = layers[0].length, other = beside && unpacked(beside.weights);
@@ -42,11 +45,11 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
         least: other && Math.max(names.length, beside.names.length),
         ...more,
       });
-    let said = enlarge("large", large, other ? `${title} ${read(large, names)}` : title, { names, x, y, row: query });
+    let said = enlarge("large", large, other ? `here it ${read(large, names)}` : title, { names, x, y, row: query });
     page.height = Math.max(low, page.height);
     if (other) {
       const high = page.height, place = y ? { x, y: high + 8 } : { x: x + wide, y };
-      said += enlarge("other", other[layer][head], `other words: it ${read(other[layer][head], beside.names)}`, {
+      said += enlarge("other", other[layer][head], `there it ${read(other[layer][head], beside.names)}`, {
         names: beside.names,
         scale: false,
         ...place,
@@ -60,12 +63,6 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     return said
       ? `${title}, ${said}.`
       : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
-  }
-
-  // The keys that get most, of all queries together.
-  function read(weights, names) {
-    const got = transposed(weights).map(sum), most = Math.max(...got);
-    return `reads ${names.filter((_, key) => got[key] > most / 2).map(short).slice(0, 2).join(" and ")}`;
   }
 
   // The weight that an average token gives to the first and last token, and to neighbours, itself and the rest between

@@ -1,21 +1,8 @@
 // A sentence with an arc from the word that asks to each word that it reads: the thicker, the more weight. The words stand
 // side by side where there is room, else below each other.
-import { BOLD, END, FAINT, fixed, LETTER, limit, MARK, MIDDLE, range, RIGHT, sum } from "./base.js";
+import { BOLD, END, FAINT, fixed, found, leading, LETTER, limit, MARK, MIDDLE, RIGHT, SEEN, sum } from "./base.js";
 
-const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, SEEN = 0.005, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20;
-const NEARLY = 0.7, FEW = 2; // what gets nearly as much as the first is named with it, unless there are too many
-
-const leading = (weights) => range(weights.length).filter((key) => weights[key] > NEARLY * Math.max(...weights));
-
-// The most-read words, in a few words.
-function found(words, weights) {
-  const top = Math.max(...weights), best = leading(weights);
-  if (top < SEEN) return "nothing";
-  if (best.length > FEW) return `${best.length < words.length ? "many" : "all"} words about equally`;
-  return (top < 0.5 && best.length < 2 ? "mostly " : "") +
-    [...new Set(best.map((key) => `“${words[key]}”`))].join(" and ");
-}
-
+const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20;
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
    from: the place of the word that asks, or -1 for one outside the sentence, called `asker`. wanted: how much each key
    should get, if that is known: a pale arc, around what it gets; what gets too much is orange. twins:
