@@ -230,7 +230,7 @@ def test_more_heads_survive_more_throws_of_dropout(opened):
         texts = shown.locator(f"{LIVE} svg text").all_text_contents()
         right = texts.count("✓")
         assert f"Puzzle: sum > 0.5 in 19 of 20, now {right}" in texts
-        assert "in each throw a head gives 2 × 0.25 or nothing (✕)" in texts
+        assert "in each throw head 0 gives 2 × 0.25 or nothing (✕)" in texts
         found.append(right)
     assert found[0] == 0 < 10 < found[1] < 18 < found[2], found
 

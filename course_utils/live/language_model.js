@@ -16,8 +16,8 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const without = each ? [`${layer}.${head}`] : off, changed = each ? each[layer][head] : after;
     const last = layers[layer][head][T - 1], read = names[most(last)].replace(/ \(\d+\)$/, "");
     const held = each ? words.findIndex((word, k) => word === read && changed[k] > 2 * before[k]) : -1;
-    const name = 92, list = 60, narrow = page.width < 700, wide = narrow ? page.width : page.width / 2 - 20;
-    const rows = words.flatMap((_, k) => [before[k], changed[k]]), end = list + rows.length * ROW + 16;
+    const name = 92, list = 46, narrow = page.width < 700, wide = narrow ? page.width : page.width / 2 - 20;
+    const rows = words.flatMap((_, k) => [before[k], changed[k]]), end = list + rows.length * ROW + 30;
     const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
 
     const lost = without.length ? ` without ${without.join(", ")}` : "";
@@ -31,8 +31,8 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       "headline",
     );
     page.words(0, 30, `next word; grey: all heads${lost && `; orange:${lost}`}`, "", "bars");
-    page.column(name - 6, list - 14, 2 * ROW, words.map((word) => `"${short(word)}"`));
-    bars(page, "next", name, list - 14, wide - name, ROW, rows, {
+    page.column(name - 6, list, 2 * ROW, words.map((word) => `"${short(word)}"`));
+    bars(page, "next", name, list, wide - name, ROW, rows, {
       digits: 3,
       reach: Math.max(...before, ...(each ?? [[changed]]).flat(2)),
       colour: (_, k) => k % 2 ? OFF : ALL,

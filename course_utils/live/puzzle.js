@@ -94,19 +94,20 @@ export default figure((data) => {
       : read(state.sentence);
     const names = rows.map((row) => words[row % count]);
     page.height = 0;
-    let bold = [], results = [];
+    let bold = [], results = {};
     if (rows.length) {
       const it = names.lastIndexOf("it"), row = one ? 0 : Math.min(state.query, rows.length - 1);
       const { weights, context, sees } = headOf(puzzle, asked(mine), rows),
         reading = judged.find((each) => String(each.words) === String(names));
-      const rowsOf = (word) => puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []);
-      bold = [row, most(weights[row])].map((word) => [names[word], rowsOf(word)]); // where the numbers of both words meet
-      const goal = context && reading && goalOf(reading)[row];
-      if (goal) {
-        const together = stack ? all.map((each) => headOf(puzzle, asked(each), rows)) : [];
-        results = [[`“${names[row]}” receives`, context[row]], ["wanted", goal]];
-        if (stack) throws(page, together, row, goal[0] > 0.5, results.pop() && place);
+      if (!one) {
+        bold = [row, most(weights[row])].map((word) => [
+          names[word],
+          puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []), // where its numbers are
+        ]);
       }
+      const goal = reading && goalOf(reading)?.[row];
+      if (context) results = { [`“${names[row]}” receives`]: context[row], ...goal && !stack && { wanted: goal } };
+      if (stack && goal) throws(page, all.map((each) => headOf(puzzle, asked(each), rows)), row, goal[0] > 0.5);
       page.height = arcs(page, {
         words: names,
         lines: [{ key: "head", weights: weights[row], masked: names.map((_, key) => !sees(row, key)) }],
@@ -149,25 +150,23 @@ export default figure((data) => {
   }
 
   // Throws of dropout, a column each: what each head gives then, and whether the sum is what it should be.
-  function throws(page, heads, row, yes, place) {
+  function throws(page, heads, row, yes) {
     const kept = coins(puzzle.survive), x = 66, cell = limit(Math.floor((page.width - x - 6) / THROWS), 10, 46);
     const outputs = heads.map(({ weights, value }) =>
       range(THROWS).map(() => 2 * sum(weights[row].map((weight, key) => kept() ? weight * value[key][0] : 0)))
     );
     const gives = heads.map(({ context }) => context[row][0]), high = heads.length > FEW ? LOW : ROW, y = 50;
-    const sums = transposed(outputs).map(sum), right = sums.map((value) => value > 0.5 === yes), hits = sum(right);
-    const wanted = THROWS * puzzle.survive.need, numbered = cell > 24, low = y + (heads.length + numbered) * high;
-    const goal = `sum ${yes ? ">" : "<"} 0.5`, once = plain(gives[place]);
+    const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), hits = sum(right);
+    const wanted = THROWS * puzzle.survive.need, goal = `sum ${yes ? ">" : "<"} 0.5`, low = y + heads.length * high + 4;
     page.line("M0 10h24", `stroke:${hits < wanted ? MARK : RIGHT};stroke-width:5`, "throws");
     page.words(30, 10, `Puzzle: ${goal} in ${wanted} of ${THROWS}, now ${hits}`, BOLD, "hits");
-    page.words(0, 32, `in each throw a head gives 2 × ${once} or nothing (✕)`);
+    page.words(0, 32, `in each throw head 0 gives 2 × ${plain(gives[0])} or nothing (✕)`);
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {
       colour: (value, h) => keeps(value, h) ? HEADS[0] : EMPTY,
-      text: (value, h) => !keeps(value, h) ? "✕" : numbered ? plain(value) : "",
+      text: (value, h) => !keeps(value, h) ? "✕" : cell > 24 ? plain(value) : "",
     });
-    if (numbered) page.grid("sums", x + 6, low - high, cell, high, [sums], { colour: () => EMPTY, text: plain });
     page.words(x, low + high / 2, goal, END + BOLD, "sum");
     page.grid("right", x + 6, low, cell, high, [right], {
       colour: (yes) => HEADS[+!yes],
@@ -177,36 +176,36 @@ export default figure((data) => {
   }
 
   // The numbers, a board for each matrix. bold: the word that asks and the one that is read, each with its rows. results:
-  // names and numbers below what is passed on.
-  function matrices(page, mine, at, nudge, picked, [asks, read], results) {
+  // numbers below what is passed on.
+  function matrices(page, mine, at, nudge, picked, bold, results) {
     const left = longest(axes) + 10, few = axes.length <= FEW, tall = few ? ROW : LOW;
     const high = TITLE + axes.length * tall + 10;
     const place = flow(page.width, 0, high), top = page.height + 6;
     const cell = limit(Math.floor((page.width - left) / mine[0][0].length), 24, few ? CELL : 26);
-    const look = (label) => ({
-      colour: (value) => value ? signedColour(4)(value) : EMPTY,
-      text: (value) => value || label && !mine[1] ? plain(value) : "",
-      label,
-    });
+    const colour = (value) => value ? signedColour(4)(value) : EMPTY;
     mine.forEach((matrix, m) => {
-      const [word, bold] = (m ? read : asks) ?? ["", []];
-      const title = mine[1] && word ? `${titles[m]}: “${word}” ${DOES[m]}` : titles[m];
-      const spot = place(left + Math.max(matrix[0].length * cell, LETTER * title.length) + 10);
-      const x = spot.x + left, y = top + spot.y + TITLE, low = y + matrix.length * tall + 8;
+      const [word, rows] = bold[+(m > 0)] ?? [], wide = matrix[0].length * cell;
+      const title = titles[m] + (mine[1] && word ? `: “${word}” ${DOES[m]}` : "");
+      const spot = place(left + Math.max(wide, LETTER * title.length) + 10),
+        x = spot.x + left,
+        y = top + spot.y + TITLE;
       page.words(x, y - 9, title, BOLD, `title ${m}`);
-      page.column(x - 6, y, tall, axes.map(short), one ? [] : bold);
+      page.column(x - 6, y, tall, axes.map(short), rows);
       page.grid(titles[m], x, y, cell, tall, matrix, {
-        ...look(titles[m]),
+        colour,
+        text: (value) => value || !mine[1] ? plain(value) : "",
+        label: titles[m],
         press: (r, c) => page.change({ picked: [m, r, c] }),
         edit: (r, c, by) => nudge(m, r, c, by),
       });
       if (picked[0] === m) page.pick(titles[m], picked[1], picked[2]);
       if (at?.part === titles[m]) page.light(titles[m], at.row, at.column);
-      page.height = low;
-      if (m < 2 || !results[0]) return;
-      page.grid("results", x, low, cell, tall, results.map(([, values]) => values), { ...look(), text: plain });
-      page.column(x + cell * matrix[0].length + 6, low, tall, results.map(([name]) => name), [0, 1], null, "");
-      page.height += results.length * tall + 8;
+      page.height = y + matrix.length * tall + 8;
+      Object.keys(m < 2 ? {} : results).forEach((name) => {
+        page.grid(name, x, page.height, cell, tall, [results[name]], { colour, text: plain });
+        page.words(x + wide + 6, page.height + tall / 2, name, BOLD, name);
+        page.height += tall;
+      });
     });
   }
 
