@@ -4,7 +4,7 @@ import { BOLD, figure, fixed, limit, most, range, short, weightColour } from "./
 import { favourites, headLabels, LABELS, maps } from "./maps.js";
 import { bars, reachOf, signedColour } from "./vectors.js";
 
-const TOP = 22, ROW = 26;
+const TOP = 22, ROW = 26, MUCH = 0.75;
 const BOXES = [".own-sentence input", ".heads-off input"]; // with a kernel: boxes for a sentence, and for heads that are off
 const OFF = [230, 97, 1], ALL = [138, 143, 152]; // bars of next words without them, and with all heads
 
@@ -15,7 +15,10 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const { text, names, layers, words, before, after, off, each } = models[sentence], T = names.length;
     const without = each ? [`${layer}.${head}`] : off, changed = each ? each[layer][head] : after;
     const last = layers[layer][head][T - 1], read = names[most(last)].replace(/ \(\d+\)$/, "");
-    const held = each ? words.findIndex((word, k) => word === read && changed[k] > 2 * before[k]) : -1;
+    // a head that reads little else than a word, which without it would be far likelier
+    const held = each && Math.max(...last) > MUCH
+      ? words.findIndex((word, k) => word === read && changed[k] > 2 * before[k])
+      : -1;
     const name = 92, list = 46, narrow = page.width < 700, wide = narrow ? page.width : page.width / 2 - 20;
     const rows = words.flatMap((_, k) => [before[k], changed[k]]), end = list + rows.length * ROW + 30;
     const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
