@@ -51,7 +51,9 @@ export function arcs(
     const x = place % abreast * room / 2,
       y = top + 10 + LINE * Math.floor(place / abreast),
       asks = `“${words[own] ?? asker}” read`,
-      says = wanted ? [`${task}: make ${asks} `, `now: ${asks}s `][place] : `${single ? "" : `${key}: `}${asks}s `;
+      says = wanted
+        ? [`${task}: make ${asks} `, `now: ${asks}s `][place]
+        : `${/\d/.test(key) ? `${key}: ` : ""}${asks}s `;
     if (told[1]) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `line ${place}`);
     page.words(x + (told[1] ? 30 : 0), y, says + found(words, weights), BOLD, `told ${place}`);
   });
@@ -79,11 +81,11 @@ export function arcs(
       );
     }
     lines.forEach(
-      ({ key: line, weights, colour = judged(key), from: own = from, masked }, place) => {
+      ({ weights, colour = judged(key), from: own = from, masked }, place) => {
         if (masked?.[key]) return;
         const weight = weights[key], faint = weight < SEEN;
         arc(
-          `arc ${line} ${key}`,
+          `arc ${place} ${key}`,
           along(own),
           b,
           5 * (place - (lines.length - 1) / 2),
