@@ -87,14 +87,13 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
     table = rows.transpose(1, 0, 2).reshape(len(board.words) * board.places, -1)
     about = f"Exercise {id} ({puzzle.title}): fill in the numbers; the verdict is the same as from `check`."
     plain = {name: getattr(board, name) for name in ("words", "axes", "kind", "horizon", "columns", "python")}
-    plain["columns"] = np.shape(design[0])[-1] if len(design) else board.columns
     opening = [[numbers.get(axis, []) for axis in board.axes] for numbers in board.opening]
     return Figure(
         "puzzle",
         about,
         board.axes,
         np.zeros((len(board.axes), max(1, board.columns))),
-        **plain,
+        **plain | {"columns": np.shape(design[0])[-1] if len(design) else board.columns},
         rows=[[int(value) for value in row] for row in table],
         kinds=by_row(board, groups, lambda reading: reading.kinds),
         askers=groups[0][0].askers,
