@@ -67,11 +67,11 @@ KEYS, VALUES = {token: [*[0] * k, 1] for k, token in enumerate(ASKS)}, dict.from
 BOARDS = {
     "1.1": Board("query", list(chapter_1.MEANING), *HUNTING, opening=[{"animal": [2], "hunts": [2]}]),
     "1.4": Board("table", GROUPS, GROUPS, *PAIRING, opening=[dict(cat=[2], mouse=[2], bread=[3], cheese=[3])]),
-    "2.1": Board(*OF_PEOPLE, columns=3, opening=[{"thing": [5]}, {"thing": [1]}]),
+    "2.1": Board(*OF_PEOPLE, columns=2, opening=[{"thing": [5]}, {"thing": [1]}]),
     "3.1": Board(*OF_LETTERS, chapter_3.averaged, columns=1, horizon=0, opening=[{"b": [1]}, {"a": [2]}, {"a": [1]}]),
-    "3.3": Board(*OF_LETTERS, chapter_3.remembered, columns=5, horizon=-1, opening=[{"b": [5]}, {"a": [1]}]),
+    "3.3": Board(*OF_LETTERS, chapter_3.remembered, columns=2, horizon=-1, opening=[{"b": [5]}, {"a": [1]}]),
     "4.2": Board("stack", *OF_LETTERS[1:], chapter_3.remembered, columns=5, horizon=-1, opening=[ASKS, KEYS, VALUES]),
-    "5.1": Board(*OF_PLACES, columns=8, horizon=0, places=PLACES, opening=[{"position 4": [9]}, {"position 2": [1]}]),
+    "5.1": Board(*OF_PLACES, columns=2, horizon=0, places=PLACES, opening=[{"position 4": [9]}, {"position 2": [1]}]),
 }
 
 
@@ -93,7 +93,7 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
         about,
         board.axes,
         np.zeros((len(board.axes), max(1, board.columns))),
-        **plain,
+        **plain | {"columns": np.shape(design[0])[-1] if len(design) else board.columns},
         rows=[[int(value) for value in row] for row in table],
         kinds=by_row(board, groups, lambda reading: reading.kinds),
         askers=groups[0][0].askers,

@@ -66,6 +66,23 @@ def test_the_head_that_the_next_word_needs_has_a_colour_of_its_own(chromium, tmp
 
 
 @browser.needs_chromium
+@pytest.mark.parametrize("chance", [0.19, 0.5])
+def test_a_head_is_said_to_hold_back_the_word_that_it_reads_only_if_that_is_likelier_without_it(
+    chance, chromium, tmp_path
+):
+    def off(text, numbers):
+        chances = each_off(text, numbers)
+        chances[1, 2, 1] = chance
+        return chances
+
+    run_once = language_model.stored_run(run, off, lambda numbers: [" a", " Mary", " c"][numbers[0]], "one")
+    shown = page.opened(chromium, tmp_path, language_model.language_model_figure([run_once], 1, 2).html())
+    texts = shown.locator(".course-live svg text").all_text_contents()
+    assert ("layer 1, head 2 reads “Mary” in order not to say it" in texts) == (chance > 2 * 0.2)
+    assert ("likeliest next word without 1.2: “Mary”" in texts) == (chance <= 2 * 0.2)
+
+
+@browser.needs_chromium
 def test_a_click_on_a_head_puts_it_into_the_box_and_a_second_one_takes_it_out(chromium, tmp_path):
     live_run = language_model.live_run(run, word_of, "one", [(0, 1)])
     own = '<div class="own-sentence"><input></div>'

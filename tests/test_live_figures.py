@@ -333,8 +333,8 @@ def test_several_figures_on_a_page_move_each_for_itself(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html("show_masking"), html("show_dropout"), html("show_masking"))
     assert shown.locator(LIVE).count() == 3
     first, _, twin = shown.locator(f"{LIVE} .said").all()
-    shown.get_by_label("after softmax").first.check()
-    assert "Masked after softmax" in first.inner_text() and "Masked before softmax" in twin.inner_text()
+    shown.get_by_label("before softmax").first.check()
+    assert "Masked before softmax" in first.inner_text() and "Masked after softmax" in twin.inner_text()
 
 
 def test_a_group_of_buttons_is_its_figures_own_though_another_has_one_of_the_same_name(chromium, tmp_path):

@@ -1,15 +1,18 @@
 // Message: a model's heads look different ways; with another sentence, the same head may or may not look the same way.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import { figure, flow, limit, say, sum, weightColour } from "./base.js";
+import { figure, flow, found, limit, say, short, sum, transposed, weightColour } from "./base.js";
 import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";
 
 const GAP = 4, TOP = 22;
+
+// What all queries together read.
+const read = (weights, names) => `reads ${found(names.map(short), transposed(weights).map(sum))}`;
 
 export default figure(({ names, weights, layer: firstLayer, head: firstHead, beside }) => {
   const layers = unpacked(weights), heads = layers[0].length, other = beside && unpacked(beside.weights);
 
   function draw(page, { layer, head, query }, at) {
-    const room = page.width < 700 ? page.width : page.width * (other ? 0.36 : 0.55);
+    const room = page.width < 700 ? page.width : page.width * (other ? 0.32 : 0.55);
     const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 48));
     const low = TOP + layers.length * step + 10,
       [, { x, y }] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
@@ -39,13 +42,18 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
         room: wide,
         at: at?.part === key && at,
         digits: 3,
+        least: other && Math.max(names.length, beside.names.length),
         ...more,
       });
-    let said = enlarge("large", large, title, { names, x, y, row: query });
+    let said = enlarge("large", large, other ? `here it ${read(large, names)}` : title, { names, x, y, row: query });
     page.height = Math.max(low, page.height);
     if (other) {
       const high = page.height, place = y ? { x, y: high + 8 } : { x: x + wide, y };
-      said += enlarge("other", other[layer][head], "the same head, other words", { names: beside.names, ...place });
+      said += enlarge("other", other[layer][head], `there it ${read(other[layer][head], beside.names)}`, {
+        names: beside.names,
+        scale: false,
+        ...place,
+      });
       page.height = Math.max(high, page.height);
     }
     if (pointed) {

@@ -1,35 +1,34 @@
 // A sentence with an arc from the word that asks to each word that it reads: the thicker, the more weight. The words stand
 // side by side where there is room, else below each other.
-import { BOLD, END, FAINT, fixed, LETTER, limit, MARK, MIDDLE, range, RIGHT, sum } from "./base.js";
+import { BOLD, END, FAINT, fixed, found, leading, LETTER, limit, MARK, MIDDLE, RIGHT, SEEN, sum } from "./base.js";
 
-const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, SEEN = 0.005, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20;
-const NEARLY = 0.7, FEW = 2; // what gets nearly as much as the first is named with it, unless there are too many
-
-const leading = (weights) => range(weights.length).filter((key) => weights[key] > NEARLY * Math.max(...weights));
-
-// The most-read of the keys asked for, in a few words.
-function found(words, weights, asked) {
-  const top = Math.max(...weights), best = leading(weights);
-  if (top < SEEN) return "nothing";
-  if (best.length > FEW) return `${best.length < words.length ? "many" : "all"} words about equally`;
-  return (top < 0.5 && best.length < 2 ? "mostly " : "") +
-    [...new Set(best.filter((key) => !asked || asked(key)).map((key) => `“${words[key]}”`))].join(" and ");
-}
-
+const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20;
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
    from: the place of the word that asks, or -1 for one outside the sentence, called `asker`. wanted: how much each key
    should get, if that is known: a pale arc, around what it gets; what gets too much is orange. twins:
    whether words like the one that asks stand out with it. press(place): a click on a word. On top, up to `spots` lines
-   say who reads what. Returns the height. */
+   say who reads what; task: what stands before what is wanted. top: where all that begins. Returns the height. */
 export function arcs(
   page,
-  { words, lines, from, asker, wanted, spots = lines.length, twins, room = page.width, press },
+  {
+    words,
+    lines,
+    from,
+    asker,
+    wanted,
+    spots = lines.length,
+    twins,
+    room = page.width,
+    press,
+    top = 0,
+    task = "Puzzle",
+  },
 ) {
   const large = sum(words.map((word) => word.length * LARGE + GAP)) <= room, letter = large ? LARGE : LETTER;
   const narrow = words.map((word) => word.length * letter + GAP), flat = sum(narrow) <= room;
   const more = flat ? limit((Math.min(room, WIDEST) - sum(narrow)) / words.length, 0, 64) : 0;
   const wide = narrow.map((each) => each + more), single = lines.length === 1;
-  const abreast = room < 700 ? 1 : 2, head = LINE * Math.ceil(spots / abreast);
+  const abreast = room < 700 ? 1 : 2, head = top + LINE * Math.ceil(spots / abreast);
   const start = flat ? 0 : head + (from < 0 ? 1.5 * ROW : 0);
   const base = flat ? head + HIGH : HIGH; // where arcs begin
   const along = (place) =>
@@ -43,25 +42,20 @@ export function arcs(
   const [{ weights: mine }] = lines, best = leading(mine);
   const judged = (key) => !wanted ? RIGHT : mine[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
   const told = wanted
-    ? [
-      { weights: wanted, colour: `${RIGHT};opacity:.4` },
-      // what is named now, a line for each colour: first what is right
-      ...[...new Set(best.map(judged))].sort().slice(best.length > FEW ? -1 : 0).map((colour) => ({
-        weights: mine,
-        colour,
-        asked: (key) => judged(key) === colour,
-      })),
-    ]
+    ? [{ weights: wanted, colour: `${RIGHT};opacity:.4` }, {
+      weights: mine,
+      colour: best.map(judged).sort().pop(), // orange, if anything is
+    }]
     : lines;
-  told.forEach(({ key, weights, colour, asked, from: own = from }, place) => {
+  told.forEach(({ key, weights, colour, from: own = from }, place) => {
     const x = place % abreast * room / 2,
-      y = 10 + LINE * Math.floor(place / abreast),
+      y = top + 10 + LINE * Math.floor(place / abreast),
       asks = `“${words[own] ?? asker}” read`,
       says = wanted
-        ? [`Puzzle: make ${asks} `, `now: ${asks}s `, "and too much: "][place]
-        : `${single ? "" : `${key}: `}${asks}s `;
+        ? [`${task}: make ${asks} `, `now: ${asks}s `][place]
+        : `${/\d/.test(key) ? `${key}: ` : ""}${asks}s `;
     if (told[1]) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `line ${place}`);
-    page.words(x + (told[1] ? 30 : 0), y, says + found(words, weights, asked), BOLD, `told ${place}`);
+    page.words(x + (told[1] ? 30 : 0), y, says + found(words, weights), BOLD, `told ${place}`);
   });
   const arc = (name, a, b, shift, look) => {
     const up = 1.3 * (18 + (HIGH - 34) * Math.min(1, Math.abs(b - a) / (flat ? 400 : 200)));
@@ -87,11 +81,11 @@ export function arcs(
       );
     }
     lines.forEach(
-      ({ key: line, weights, colour = judged(key), from: own = from, masked }, place) => {
+      ({ weights, colour = judged(key), from: own = from, masked }, place) => {
         if (masked?.[key]) return;
         const weight = weights[key], faint = weight < SEEN;
         arc(
-          `arc ${line} ${key}`,
+          `arc ${place} ${key}`,
           along(own),
           b,
           5 * (place - (lines.length - 1) / 2),

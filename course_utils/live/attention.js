@@ -35,7 +35,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
       if (next && words[next - 1] === words[row]) words.push(`→ ${words[next]}?`); // what followed its twin
       y = arcs(page, {
         words,
-        lines: chain ? lines.toReversed() : lines,
+        lines,
         from: alone ? it : row,
         asker: names[0],
         twins: chain,

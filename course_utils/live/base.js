@@ -29,7 +29,7 @@ const FRAME = `<div class="course-live"><style>
 .course-live fieldset{display:flex;flex-wrap:wrap;gap:0 10px;align-items:center;border:0;margin:0;padding:0;min-width:0}
 .course-live legend{float:left;padding:0;margin:0 10px 0 0;font:inherit;width:auto}
 .course-live label{display:flex;gap:5px;align-items:center;min-height:28px}
-.course-live select,.course-live button{font:inherit;color:inherit;background:inherit;border:1px solid;border-radius:4px;min-height:28px;max-width:14em}
+.course-live select,.course-live button{font:inherit;color:inherit;background:inherit;border:1px solid;border-radius:4px;min-height:28px;max-width:20em}
 .course-live input{margin:0;accent-color:#0072b2}
 .course-live input[type=range]{width:120px;height:24px}
 .course-live output{min-width:2.6em}
@@ -65,6 +65,19 @@ export const chunks = (list, size) =>
 export const transposed = (rows) => rows[0].map((_, column) => rows.map((row) => row[column]));
 export const most = (values) => values.indexOf(Math.max(...values));
 export const limit = (value, low, high) => Math.min(high, Math.max(low, value));
+export const SEEN = 0.005; // the least that is named
+const NEARLY = 0.7, FEW = 2; // what gets nearly as much as the first is named with it, unless there are too many
+export const leading = (weights) => range(weights.length).filter((key) => weights[key] > NEARLY * Math.max(...weights));
+
+// The most-read words, in a few words.
+export function found(words, weights) {
+  const top = Math.max(...weights), best = leading(weights);
+  if (top < SEEN) return "nothing";
+  if (best.length > FEW) return `${best.length < words.length ? "many" : "all"} words about equally`;
+  return [...new Set(best.map((key) => `“${words[key]}”`))].join(" and ") +
+    (sum(best.map((key) => weights[key])) < 0.5 ? " most" : "");
+}
+
 // Prints as Python and torch do: ties go to the even digit (toFixed rounds them up), and nan is in lower case.
 export function fixed(value, digits = 2) {
   const raised = value.toFixed(digits), half = Math.abs(value) * 2 ** (digits + 1) % 2 === 1;

@@ -51,7 +51,8 @@ export function unpacked({ shape, letters }) {
    -1, where names pick one. told: the values to say, if not those shown. colour, ...: of a grid. counts(row, column):
    whether a cell is in the row's sum; by default, if not hidden. For all: at: the row and column to light up. marks:
    [what a colour means, the colour]. scale: other colours, and the label of the end. spots: how many maps the height is
-   for, so that hiding some does not change it. widest: the keys with the longest names to come. */
+   for, so that hiding some does not change it. widest: the keys with the longest names to come. least: how many rows
+   and columns there is room for. */
 export function maps(
   page,
   list,
@@ -66,6 +67,7 @@ export function maps(
     row,
     at,
     digits = 4,
+    least = 0,
     ...all
   },
 ) {
@@ -85,7 +87,8 @@ export function maps(
         Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22,
         sums ? Math.max(SUMS, 8 + LETTER * sums.length) : 20,
       ];
-      const wide = left + keys.length * cell + right, high = TITLE + top + names.length * cell + 8;
+      const wide = left + Math.max(least, keys.length) * cell + right,
+        high = TITLE + top + Math.max(least, names.length) * cell + 8;
       const across = limit(Math.floor(room / wide), 1, count), tall = Math.ceil(count / across) * high;
       if (wide <= room && tall <= height || cell === 1) return { cell, across, left, top, wide, high, tall };
     }

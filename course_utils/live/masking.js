@@ -19,7 +19,7 @@ export default figure(({ names, scores }) => {
     const said = maps(page, [
       { key: "weights", values: weights, hidden },
       {
-        key: "dependency matrix",
+        key: "influence: dependency matrix",
         values: depends,
         axes: ["output of", "input of"],
         colour: (yes, output, input) => !yes ? EMPTY : input > output ? LEAK : YES,
@@ -47,7 +47,7 @@ export default figure(({ names, scores }) => {
   return {
     controls: {
       mask: ["check", "mask on", true],
-      when: ["radio", "masked", BEFORE, ["before softmax", "after softmax"]],
+      when: ["radio", "masked", 1, ["before softmax", "after softmax"]],
       renormalised: ["check", "renormalise", false],
     },
     draw,

@@ -25,7 +25,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     const top = 26 + arcs(page, {
       words: tokens.map((word, k) => short(word) + (k === place ? " ⇄" : "")),
       lines: [{
-        key: "it",
+        key: `head ${h}`,
         weights: rows[l][h],
         colour: (key) => nouns.includes(tokens[key]) ? `rgb(${HEADS[nouns.indexOf(tokens[key])]})` : FAINT,
       }],

@@ -3,10 +3,11 @@
 import {
   BOLD,
   EMPTY,
+  END,
   figure,
   flow,
   HEADS,
-  LEAK,
+  LETTER,
   limit,
   longest,
   MARK,
@@ -33,7 +34,9 @@ const CELL = 38,
   HEADS_FIRST = 4,
   THROWS = 20,
   PAUSE = 300;
-const NAMES = { query: ["query"], table: ["embeddings"] }, MATRICES = ["W_query", "W_key", "W_value"];
+const NAMES = { query: ["query"], table: ["embeddings"] },
+  MATRICES = ["W_query", "W_key", "W_value"],
+  DOES = ["asks", "answers", "gives"];
 const FIRST_SAID =
   "Change the numbers until every sentence is read as the exercise asks. Drag a number, type it, or press + and −.";
 const plain = (value) => `${+value.toFixed(2)}`;
@@ -91,35 +94,34 @@ export default figure((data) => {
       : read(state.sentence);
     const names = rows.map((row) => words[row % count]);
     page.height = 0;
-    let bold = [];
+    let bold = [], results = {};
     if (rows.length) {
       const it = names.lastIndexOf("it"), row = one ? 0 : Math.min(state.query, rows.length - 1);
-      const { weights, context } = headOf(puzzle, asked(mine), rows),
+      const { weights, context, sees } = headOf(puzzle, asked(mine), rows),
         reading = judged.find((each) => String(each.words) === String(names));
-      const rowsOf = (word) => puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []);
-      bold = [row, most(weights[row])].map(rowsOf); // the places of the numbers in which both words meet
+      if (!one) {
+        bold = [row, most(weights[row])].map((word) => [
+          names[word],
+          puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []), // where its numbers are
+        ]);
+      }
+      const goal = reading && goalOf(reading)?.[row];
+      if (context) results = { [`“${names[row]}” receives`]: context[row], ...goal && !stack && { wanted: goal } };
+      if (stack && goal) throws(page, all.map((each) => headOf(puzzle, asked(each), rows)), row, goal[0] > 0.5);
       page.height = arcs(page, {
         words: names,
-        lines: [{ key: "head", weights: weights[row] }],
+        lines: [{ key: "head", weights: weights[row], masked: names.map((_, key) => !sees(row, key)) }],
+        top: page.height,
+        task: stack ? "in each head" : "Puzzle",
         from: one ? it : row,
         asker: "your query",
         wanted: reading?.wanted[row],
-        spots: 3,
+        spots: 2,
         press: one ? null : (query) => page.change({ query }),
       });
-      if (context) {
-        const together = all.map((each) => headOf(puzzle, asked(each), rows)), goal = reading && goalOf(reading)[row];
-        const received = stack ? [sum(together.map((each) => each.context[row][0]))] : context[row];
-        const list = (values) => values.map(plain).join(", "), yes = goal && goal[0] > 0.5;
-        const wanted = stack ? `${yes ? "above" : "below"} 0.5` : list(goal ?? []);
-        const told = `${stack ? "together: " : ""}“${names[row]}” receives ${list(received)}`;
-        page.words(0, page.height + 8, goal ? `${told}, wanted: ${wanted}` : told, BOLD, "receives");
-        page.height += 20;
-        if (stack && goal) throws(page, together, row, yes);
-      }
       if (simple) return hunt(names, weights[0]);
     }
-    matrices(page, mine, at, nudge, picked, bold);
+    matrices(page, mine, at, nudge, picked, bold, results);
     page.copied = data.python.split("{}")
       .reduce((left, right, m) =>
         left + literal(stack ? all.map((each) => each[m - 1]) : one ? asked(mine)[0][0] : mine[m - 1]) + right
@@ -147,38 +149,51 @@ export default figure((data) => {
     }
   }
 
-  // Throws of dropout, a column each: which heads keep what the word reads, and whether they sum to what they should.
+  // Throws of dropout, a column each: what each head gives then, and whether the sum is what it should be.
   function throws(page, heads, row, yes) {
-    const kept = coins(puzzle.survive), x = 80, cell = limit(Math.floor((page.width - x) / THROWS), 10, 28);
+    const kept = coins(puzzle.survive), x = 66, cell = limit(Math.floor((page.width - x - 6) / THROWS), 10, 46);
     const outputs = heads.map(({ weights, value }) =>
       range(THROWS).map(() => 2 * sum(weights[row].map((weight, key) => kept() ? weight * value[key][0] : 0)))
     );
-    const keeps = outputs.map((list, h) => list.map((value) => value > heads[h].context[row][0] / 2 - 0.01));
-    const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), y = page.height + TITLE;
-    const hits = sum(right), wanted = THROWS * puzzle.survive.need; // the goal replaces the arcs' own first line
-    page.line("M0 10h24", `stroke:${hits < wanted ? MARK : RIGHT};stroke-width:5`, "line 0");
-    page.words(30, 10, `half dropped: right ${hits} of ${THROWS} times, wanted: ${wanted}`, BOLD, "told 0");
-    page.column(x - 6, y, LOW, [...heads.map((_, h) => `head ${h}`), yes ? "sum > 0.5" : "sum < 0.5"], [heads.length]);
-    page.grid("throws", x, y, cell, LOW, [...keeps, right], {
-      colour: (yes, h) => yes ? HEADS[0] : keeps[h] ? [...LEAK, 0.14] : HEADS[1],
-      text: (yes, h) => yes ? keeps[h] ? "" : "✓" : "✕",
+    const gives = heads.map(({ context }) => context[row][0]), high = heads.length > FEW ? LOW : ROW, y = 50;
+    const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), hits = sum(right);
+    const wanted = THROWS * puzzle.survive.need, goal = `sum ${yes ? ">" : "<"} 0.5`, low = y + heads.length * high + 4;
+    page.line("M0 10h24", `stroke:${hits < wanted ? MARK : RIGHT};stroke-width:5`, "throws");
+    page.words(30, 10, `Puzzle: ${goal} in ${wanted} of ${THROWS}, now ${hits}`, BOLD, "hits");
+    page.words(0, 32, `in each throw head 0 gives 2 × ${plain(gives[0])} or nothing (✕)`);
+    page.column(x, y, high, heads.map((_, h) => `head ${h}`));
+    const keeps = (value, h) => value > gives[h] / 2 - 0.01;
+    page.grid("throws", x + 6, y, cell, high, outputs, {
+      colour: (value, h) => keeps(value, h) ? HEADS[0] : EMPTY,
+      text: (value, h) => !keeps(value, h) ? "✕" : cell > 24 ? plain(value) : "",
     });
-    page.height = y + (heads.length + 1) * LOW + 8;
+    page.words(x, low + high / 2, goal, END + BOLD, "sum");
+    page.grid("right", x + 6, low, cell, high, [right], {
+      colour: (yes) => HEADS[+!yes],
+      text: (yes) => yes ? "✓" : "✕",
+    });
+    page.height = low + high + 14;
   }
 
-  // The numbers, a board for each matrix. bold: the rows of the word that asks, and of the one that is read.
-  function matrices(page, mine, at, nudge, picked, [asks, read]) {
+  // The numbers, a board for each matrix. bold: the word that asks and the one that is read, each with its rows. results:
+  // numbers below what is passed on.
+  function matrices(page, mine, at, nudge, picked, bold, results) {
     const left = longest(axes) + 10, few = axes.length <= FEW, tall = few ? ROW : LOW;
     const high = TITLE + axes.length * tall + 10;
     const place = flow(page.width, 0, high), top = page.height + 6;
     const cell = limit(Math.floor((page.width - left) / mine[0][0].length), 24, few ? CELL : 26);
+    const colour = (value) => value ? signedColour(4)(value) : EMPTY;
     mine.forEach((matrix, m) => {
-      const spot = place(left + matrix[0].length * cell + 10), x = spot.x + left, y = top + spot.y + TITLE;
-      page.words(x, y - 9, titles[m], ";font-weight:bold");
-      page.column(x - 6, y, tall, axes.map(short), one ? [] : m ? read : asks);
+      const [word, rows] = bold[+(m > 0)] ?? [], wide = matrix[0].length * cell;
+      const title = titles[m] + (mine[1] && word ? `: “${word}” ${DOES[m]}` : "");
+      const spot = place(left + Math.max(wide, LETTER * title.length) + 10),
+        x = spot.x + left,
+        y = top + spot.y + TITLE;
+      page.words(x, y - 9, title, BOLD, `title ${m}`);
+      page.column(x - 6, y, tall, axes.map(short), rows);
       page.grid(titles[m], x, y, cell, tall, matrix, {
-        colour: (value) => value ? signedColour(4)(value) : EMPTY,
-        text: (value) => value || matrix[0].length < 3 ? plain(value) : "·",
+        colour,
+        text: (value) => value || !mine[1] ? plain(value) : "",
         label: titles[m],
         press: (r, c) => page.change({ picked: [m, r, c] }),
         edit: (r, c, by) => nudge(m, r, c, by),
@@ -186,6 +201,11 @@ export default figure((data) => {
       if (picked[0] === m) page.pick(titles[m], picked[1], picked[2]);
       if (at?.part === titles[m]) page.light(titles[m], at.row, at.column);
       page.height = y + matrix.length * tall + 8;
+      Object.keys(m < 2 ? {} : results).forEach((name) => {
+        page.grid(name, x, page.height, cell, tall, [results[name]], { colour, text: plain });
+        page.words(x + wide + 6, page.height + tall / 2, name, BOLD, name);
+        page.height += tall;
+      });
     });
   }
 

@@ -22,8 +22,7 @@ import {
 import { arcs } from "./arcs.js";
 import { ample, arrow, bars, reachOf, signedColour } from "./vectors.js";
 
-const CELL = 40, WIDE = 46, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
-const list = (values) => values.map((value) => fixed(value)).join(", ");
+const CELL = 40, WIDE = 46, ROW = 27, TOP = 40, BARS = 190, NARROW = 66, ARROWS = 240;
 
 export default figure(({ names, inputs: original }) => {
   const size = names.length, width = original[0].length;
@@ -42,14 +41,15 @@ export default figure(({ names, inputs: original }) => {
     const circle = ample(farthest, Math.max(...inputs.map((vector) => Math.hypot(...vector))));
     const mixed = inputs.map((value, row) => value.map((number) => weights[row] * number)),
       context = transposed(mixed).map(sum);
+    const press = (row) => page.change({ query: row });
     const lift = arcs(page, {
       words: names.map(short),
       lines: [{ key: "head", weights }],
       from: query,
-      press: (row) => page.change({ query: row }),
+      press,
     }) + 8;
-    const bar = page.width < 600 ? NARROW : BARS, press = (row) => page.change({ query: row });
-    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * WIDE + 14, ARROWS].map(
+    const bar = limit((page.width - left - width * (CELL + WIDE)) / 2 - 20, NARROW, BARS);
+    const [numbers, score, place] = [width * CELL + 14, 2 * bar, Math.max(width * WIDE + 14, ARROWS)].map(
         flow(page.width, left, tall),
       ).map(({ x, y }) => ({ x, y: y + lift })),
       after = score.x + bar;
@@ -67,7 +67,7 @@ export default figure(({ names, inputs: original }) => {
       });
     page.grid("input", left, lift + TOP, CELL, ROW, inputs, { colour, label: "embeddings", edit });
     page.pick("input", query);
-    block(score, "score ω", bar === BARS ? `of “${short(names[query])}”` : "");
+    block(score, "score ω", "");
     bars(page, "score", score.x, score.y + TOP, bar, ROW, scores, {
       low: Math.min(...scores) < 0 ? -end : 0,
       reach: end,
@@ -81,8 +81,8 @@ export default figure(({ names, inputs: original }) => {
     }
     if (step > 1) {
       const rows = [...mixed, context];
-      block(mix, "weight · value", "sum: z");
-      page.grid("mix", mix.x, mix.y + TOP, WIDE, ROW, rows, {
+      block(place, "weight · value", "sum: z");
+      page.grid("mix", place.x, place.y + TOP, WIDE, ROW, rows, {
         colour,
         text: (value) => fixed(value, 3),
         label: "weight times value; context vector at the bottom",
@@ -90,24 +90,44 @@ export default figure(({ names, inputs: original }) => {
       page.pick("mix", size);
     }
     const best = most(scores), shown = at?.row < size ? at.row : best;
-    (step < 2 ? angles : tips)(
-      page,
-      place,
-      inputs,
-      query,
-      { scores, mixed, context, circle },
-      shown,
-      short(names[shown]),
-    );
-    page.height = Math.max(mix.y + tall, place.y + ARROWS);
+    if (step < 2) angles();
+    page.height = place.y + ARROWS;
     if (!at) {
       return [
         say`Query "${names[query]}" scores highest with "${names[best]}", ${scores[best]}.`,
         say`Softmax turns that into a weight of ${weights[best]}.`,
-        `The context vector is ${list(context)}.`,
+        `The context vector is ${context.map((value) => fixed(value)).join(", ")}.`,
       ].slice(0, step + 1).concat(end > highest ? say`The score bars now end at ${end}.` : []).join(" ");
     }
     return tell(at);
+
+    // Every arrow with its true length and its true angle to the query, which points to the right; and one shadow on it.
+    // The field has room for arrows of the circle's radius, left of 0 only if one ends there.
+    function angles() {
+      const length = Math.hypot(...inputs[query]), along = scores.map((score) => length ? score / length : 0);
+      const low = Math.min(...along) < -1e-9 ? -circle : 0;
+      const scale = Math.min((ARROWS - 34) / (circle - low), (ARROWS - 96) / circle);
+      const at = (a, b) => [place.x + 6 + (a - low) * scale, place.y + ARROWS - 44 - b * scale];
+      const tips = inputs.map((vector, row) =>
+        at(along[row], Math.sqrt(Math.max(0, dot(vector, vector) - along[row] ** 2)))
+      );
+      const origin = at(0, 0), foot = at(along[shown], 0);
+      tips.forEach((tip, row) =>
+        arrow(
+          page,
+          `arrow ${row}`,
+          origin,
+          tip,
+          row === query ? `stroke:${RIGHT};stroke-width:3` : row === shown ? "stroke-width:2.5" : `stroke:${FAINT}`,
+        )
+      );
+      page.line(`M${tips[shown].join(" ")}L${foot.join(" ")}`, "stroke-dasharray:4 3", "shadow");
+      page.line(`M${origin[0]} ${foot[1] + 6}H${foot[0]}`, "stroke-width:4", "on query");
+      page.heading(place.x, place.y, "as arrows", "true lengths and angles to the query");
+      const shadow = [`shadow of “${short(names[shown])}”: ${fixed(along[shown])}`];
+      shadow.push(`× length of the query ${fixed(length)} = ${fixed(scores[shown])}`);
+      page.column(place.x, place.y + ARROWS - 30, 15, shadow, [], null, "");
+    }
 
     // Highlight the number under the pointer and the numbers it was made from.
     function tell({ part, row, column }) {
@@ -137,68 +157,13 @@ export default figure(({ names, inputs: original }) => {
     }
   }
 
-  const steps = ["1 scores", "2 weights", "3 context vector"];
   return {
-    controls: { query: ["select", "query", Math.min(1, size - 1), names], step: ["radio", "show", 2, steps] },
+    controls: {
+      query: ["select", "query", Math.min(1, size - 1), names],
+      step: ["radio", "show", 2, ["1 scores", "2 weights", "3 context vector"]],
+    },
     more: { inputs: original },
     draw,
     letters: 240,
   };
 });
-
-// Maps a point into a field with room for arrows of the circle's radius and words above and below. It extends left of
-// or below [0, 0] only if a point lies there.
-function field({ x, y }, points, circle) {
-  const lows = [0, 1].map((k) => points.some((point) => point[k] < -1e-9) ? -circle : 0);
-  const scale = Math.min((ARROWS - 34) / (circle - lows[0]), (ARROWS - 96) / (circle - lows[1]));
-  return ([a, b]) => [x + 6 + (a - lows[0]) * scale, y + ARROWS - 44 - (b - lows[1]) * scale];
-}
-
-function captions(page, { x, y }, title, below, lines) {
-  page.heading(x, y, title, below);
-  page.column(x, y + ARROWS - 30, 15, lines, [], null, "");
-}
-
-// Every arrow with its true length and its true angle to the query, which points to the right; and one shadow on it.
-function angles(page, place, inputs, query, { scores, circle }, shown, name) {
-  const length = Math.hypot(...inputs[query]), along = scores.map((score) => length ? score / length : 0);
-  const ends = inputs.map((vector, row) => [along[row], Math.sqrt(Math.max(0, dot(vector, vector) - along[row] ** 2))]);
-  const at = field(place, ends, circle),
-    [origin, tip, foot] = [[0, 0], ends[shown], [along[shown], 0]].map(at);
-  ends.forEach((end, row) =>
-    arrow(
-      page,
-      `arrow ${row}`,
-      origin,
-      at(end),
-      row === query ? `stroke:${RIGHT};stroke-width:3` : row === shown ? "stroke-width:2.5" : `stroke:${FAINT}`,
-    )
-  );
-  page.line(`M${tip.join(" ")}L${foot.join(" ")}`, "stroke-dasharray:4 3", "shadow");
-  page.line(`M${origin[0]} ${foot[1] + 6}H${foot[0]}`, "stroke-width:4", "on query");
-  captions(page, place, "as arrows", "true lengths and angles to the query", [
-    `shadow of “${name}”: ${fixed(along[shown])}`,
-    `× length of the query ${fixed(length)} = ${fixed(scores[shown])}`,
-  ]);
-}
-
-// The weighted arrows laid tip to tail, in the first two numbers; they end where the context vector does.
-function tips(page, place, _inputs, _query, { mixed, context, circle }, shown, name) {
-  const ends = [[0, 0]];
-  for (const [a, b = 0] of mixed) ends.push([ends.at(-1)[0] + a, ends.at(-1)[1] + b]);
-  const spots = ends.map(field(place, ends, circle));
-  mixed.forEach((_, row) =>
-    arrow(
-      page,
-      `arrow ${row}`,
-      spots[row],
-      spots[row + 1],
-      row === shown ? "stroke-width:3" : `stroke:${FAINT};stroke-width:1.5`,
-    )
-  );
-  arrow(page, "context arrow", spots[0], spots.at(-1), `stroke:${RIGHT};stroke-width:3`);
-  captions(page, place, "as arrows, tip to tail", "→ number 1, ↑ number 2", [
-    `bold: weight · “${name}”`,
-    `long: the context vector, ${list(context.slice(0, 2))}`,
-  ]);
-}

@@ -46,21 +46,28 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     );
     page.controls.tile.max = tiles.length;
 
-    const narrow = page.width < 700, number = narrow ? 34 : 42, travel = narrow ? 18 : 40, much = T * T;
-    const titles = ["old ×", "m", "ℓ", "o / ℓ"].slice(narrow ? T > 6 ? 3 : 1 : 0), m = titles.indexOf("m");
+    const narrow = page.width < 700, number = narrow ? 34 : 46, travel = narrow ? 18 : 40, much = T * T;
+    const titles = (narrow ? ["old ×", "max", "sum", "output"] : ["old ×", "max m", "sum ℓ", "output o / ℓ"])
+        .slice(narrow ? T > 6 ? 3 : 1 : 0),
+      m = titles.length - 3;
     const left = longest(names) + 8, kinds = titles.length + numbers - 1;
     const room = page.width - left - travel - kinds * number - 6, made = rows.length * keys.length;
     const cell = Math.floor(
       limit((narrow ? room : room - GAP) / T / (narrow ? 1 : 2), 8, Math.min(LARGEST, HIGHEST / T)),
     );
+    const hidden = (row, key) => key > row; // the same mask on both sides
     const high = T * cell, own = narrow ? left : left + high + GAP, right = own + high + travel;
     const below = TOP + top * cell, tall = rows.length * cell, whole = narrow ? Math.floor(WHOLE / T) : cell;
     const fill = (colour, cover) => () => [...colour, cover];
 
     // Filled cells are in memory: every score of a plain layer; in tiles, one tile with its numbers and the kept sums.
     const from = narrow ? TOP + high + 12 : 0;
-    page.heading(left, from, "a plain layer", `${much} scores at once`);
-    page.grid("whole", left, from + TOP, whole, whole, scores, { colour: fill(GREEN, 0.75), text: () => "" });
+    page.heading(left, from, "a plain layer", `${much} scores, masked ones too`);
+    page.grid("whole", left, from + TOP, whole, whole, scores, {
+      colour: fill(GREEN, 0.75),
+      text: () => "",
+      hidden,
+    });
     page.heading(own, 0, "in tiles", `${made} ${made === 1 ? "score" : "scores"} at once`);
     if (cell >= NAMED) page.column(left - 6, TOP, cell, names.map(short), rows);
     page.grid(
@@ -69,9 +76,10 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       TOP,
       cell,
       cell,
-      scores.map((line, row) => line.map((_, key) => key > row ? undefined : 0)),
+      scores,
       {
         text: () => "",
+        hidden,
         colour: (_, row, key) => [128, 128, 128, isRead(row, key) ? 0.16 : 0.05],
         label: "scores and shares",
         press: (row, key) => {
@@ -96,7 +104,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     // What is kept of the rows at work, and what is left of those above: their outputs.
     page.heading(right, 0, "kept per row", "");
     titles.forEach((title, k) =>
-      page.words(right + (k + (title === "o / ℓ" ? numbers : 1) / 2) * number, 26, title, MIDDLE) // over all of an output
+      page.words(right + (k + (k === titles.length - 1 ? numbers : 1) / 2) * number, 26, title, MIDDLE) // over all of an output
     );
     const shown = kept.slice(top).map((now) => [now.largest, now.total]);
     if (m >= 0) page.grid("kept", right + m * number, below, number, cell, shown, { colour: fill(KEPT, 0.75) });

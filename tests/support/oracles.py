@@ -42,13 +42,8 @@ def query_steps(x, tokens, *, query, step):
     context, length = weights @ x, x[query].norm()
     told = printed(x) + printed(scores) + printed(weights)  # these under the arcs
     if step == 2:
-        return (
-            told
-            + printed(weights)
-            + ["1.00"]
-            + printed(torch.cat([weights[:, None] * x, context[None]]), 3)
-            + printed(context[:2])
-        )
+        mixed = printed(torch.cat([weights[:, None] * x, context[None]]), 3)
+        return told + printed(weights) + ["1.00"] + mixed
     best = scores.argmax()
     told += printed([scores[best] / length, length, scores[best]])
     return told + (printed(weights) + ["1.00"] if step else [])
