@@ -564,8 +564,9 @@ class Search:
         if got is None or wanted is None or isinstance(self.shown.node(end), ast.stmt):
             return ""
         number, lines = self.shown.steps[end][0], self.lines_of_makers(self.shown, end)
-        if lines and got.shape == wanted.shape and self.adds_numbers(self.shown, number, wanted):  # others made these
-            return f"{say('look_at', place=sentences.block_of(self.with_code(lines)))} {QUESTIONS['lines']}"
+        if lines and got.shape == wanted.shape and self.adds_numbers(self.shown, number, wanted):  # others make these
+            lines = self.with_code({*lines, self.shown.node(end).lineno, self.flow.end().lineno})
+            return f"{say('look_at', place=sentences.block_of(lines))} {QUESTIONS['lines']}"
         return self.words_on_operation(end) or self.with_makers(self.words_on_value(number, end, False), [end])
 
     def words_on_entry(self):
