@@ -316,7 +316,7 @@ answer("Q4.4", "a")
 # Which mixture is noisier: with all the weight on one reading, or half on each?
 
 # %% name="two-thermometers"
-four = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])  # the draws: 1 where a weight is kept
+four = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])  # 1: kept
 for rate, reading in [(0.5, 1.0), (0.2, 3.0)]:
     chances = (four * (1 - rate) + (1 - four) * rate).prod(dim=-1)  # (4,), of each draw
     for weights in [torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])]:
