@@ -31,6 +31,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
 
 # %% name="imports"
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from course_utils import live
@@ -68,9 +69,9 @@ review()
 # %% [markdown]
 # ## The causal class
 #
-# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model
-# needs them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. The layer also has
-# a strange step, **dropout**: in training, it drops weights at random. When does that help, and when does it hurt?
+# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model needs
+# them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. One step looks strange:
+# in training, **dropout** drops weights at random. When does that help or hurt?
 #
 # You know most lines of the class below from chapters 2 and 3. The new ones make the mask once, for `context_length`
 # tokens, and use its upper left corner for a shorter sentence. `check_dropout` refuses impossible rates; for now, ours
@@ -131,9 +132,9 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# Row 1 is −0.4519 and 0.2216. This should be the value of "Your". The shapes fit, and both sentences get the same
-# numbers. What could be wrong? The class might mix the sentences, fail on shorter ones, or leak. We test for each,
-# and then swap the first two words: will row 3 change?
+# Row 1 is −0.4519 and 0.2216. This should be the value of "Your". Both sentences get the same numbers. What could be
+# wrong? The class might mix the sentences, fail on shorter ones, or leak. We test each, then swap the first two words:
+# will row 3 change?
 
 # %% name="neighbours"
 print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
@@ -152,8 +153,7 @@ print("a swap keeps row 3:", torch.allclose(swapped[2], context[0, 2], atol=1e-6
 #
 # The mask is not learned, so it is not a parameter. So why not make it an ordinary attribute, `self.mask = ...`? Our
 # class makes it a **buffer**, with `register_buffer`. We compare all three in a small module. `.to(...)` moves a module
-# to a GPU or converts it to another number type, and `state_dict()` returns what is saved. Which of the three does each
-# call reach?
+# to a GPU or converts it to another number type, and `state_dict()` returns what is saved.
 
 # %% [markdown]
 # **Question 4.1.** A module is converted with `.to(torch.float64)` and then trained. What happens to a `float32`
@@ -184,18 +184,18 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtype)
 
 # %% [markdown]
-# Only the parameter is trained. The parameter and the buffer are saved, and both became `float64`. The plain
-# attribute is in neither list, and `.to()` does not touch it: when the module moves to a GPU, this tensor stays on
-# the CPU, where scores on the GPU cannot use it. So the mask is a buffer. It stays `bool`, because
-# `.to(torch.float64)` converts only floating-point tensors.
+# Only the parameter is listed for training. The parameter and the buffer are saved, and both became `float64`. The
+# plain attribute is in neither list, and `.to()` does not touch it: when the module moves to a GPU, this tensor stays
+# on the CPU, where the GPU cannot use it. So the mask is a buffer. It stays `bool`, because `.to(torch.float64)`
+# converts only floating-point tensors.
 #
-# One step of the class remains: dropout.
+# One step remains: dropout.
 
 # %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
 show_layer("dropout")
 
 # %% [markdown]
-# Just before the values are mixed, the new box sets weights to 0 at random.
+# Just before the values are mixed, it sets weights to 0 at random.
 #
 # ## What dropout does to a row
 #
@@ -252,10 +252,10 @@ dropped = weights * kept / (1 - p)  # (T, T)
 print(dropped)
 
 # %% [markdown]
-# Row 3 keeps all three of its weights, doubled, and sums to 2. Row 2 is all zeros: "journey" has lost both of its
-# weights and receives nothing in this step.
+# Row 3 keeps all three of its weights, doubled, and sums to 2. Row 2 is all zeros: "journey" has lost both weights and
+# receives nothing.
 #
-# A different seed drops different weights. At a rate of 0.5, which row can only sum to 0 or 2?
+# Step through the seeds. At a rate of 0.5, which row can only sum to 0 or 2?
 
 # %% name="dropout-live" tags=["answers-Q4.3"]
 live.show_dropout(weights, tokens, masked=future)
@@ -277,10 +277,10 @@ for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2)
     print(f"factor {name:11} = {factor:.2f}  average {average:.1f}  within 0.01 of 1: {near}")
 
 # %% [markdown]
-# Of the three, only $1/(1-p)$ brings the average back to 1, because the weight is kept with probability $1-p$.
+# Only $1/(1-p)$ brings the average back to 1, because the weight is kept with probability $1-p$.
 #
-# But individual rows no longer sum to 1. Should we repair them by dividing each by its sum? We try this on an uneven
-# row, averaged over many draws.
+# But individual rows no longer sum to 1. Should we divide each by its sum? We try this on an uneven row, averaged over
+# many draws.
 
 # %% name="renormalised"
 uneven = torch.tensor([0.9, 0.05, 0.05])
@@ -291,8 +291,8 @@ forced = draws / draws.sum(dim=-1, keepdim=True)
 print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# Left alone, the weights are right on average. In repaired rows (empty ones cannot be repaired), the large weight falls
-# to 0.54 and the small ones rise to 0.23. So dropout leaves rows as they are.
+# Left alone, each weight keeps its average. In rescaled rows (without empty ones), the large weight falls to 0.54 and
+# the small ones rise to 0.23. So dropout leaves rows as they are.
 #
 # What if we dropped *scores* before softmax? Then every row would sum to 1 by itself.
 
@@ -307,8 +307,8 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 answer("Q4.4", "a")
 
 # %% [markdown]
-# A score of 0 does not give a weight of 0: "journey" would still receive the values of both words. (A score of
-# $-\infty$ would repair rows and leave `nan` where all scores are dropped.) Dropout belongs after softmax.
+# A score of 0 does not give a weight of 0: "journey" would still receive the values of both words. (Scores of $-\infty$
+# would make its row `nan`.) Dropout belongs after softmax.
 #
 # ## Why drop anything?
 #
@@ -316,26 +316,31 @@ answer("Q4.4", "a")
 # Which mixture is noisier: with all the weight on one reading, or half on each?
 
 # %% name="two-thermometers"
-draws = torch.tensor([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]])  # kept / (1 - p)
-for weights in [torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])]:
-    mixtures = (weights * draws).sum(dim=-1)  # both readings are 1
-    print(weights, "mixtures", mixtures, "squared error", (mixtures - 1).pow(2).mean().item())
+four = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])  # 1: kept
+for rate, reading in [(0.5, 1.0), (0.2, 3.0)]:
+    chances = (four * (1 - rate) + (1 - four) * rate).prod(dim=-1)  # (4,), of each draw
+    for weights in [torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])]:
+        mixtures = (weights * four / (1 - rate) * reading).sum(dim=-1)  # (4,)
+        error = (chances * (mixtures - reading).pow(2)).sum()  # the mean squared error
+        print(f"p = {rate}  readings {reading}  weights {weights.tolist()}  squared error {error:.3f}")
+        print("   mixtures", [round(mixture, 3) for mixture in mixtures.tolist()])
 
 # %% [markdown]
-# Both mixtures are 1 on average. But with all the weight on one reading, every mixture is wrong by 1; with half on
-# each, two of four are right. The loss counts this noise: on average, dropout adds $\frac{p}{1-p} \sum_i w_i^2 v_i^2$
-# to the squared error, for weights $w_i$ and values $v_i$. Here, that is 1 and 0.5. It is a penalty on large weights,
-# so training spreads them. Is that good?
+# At $p = 0.5$, both mixtures are 1 on average. With all the weight on one reading, every mixture is wrong by 1; with
+# half on each, two of four are right. This noise enters the loss. A weight $w_i$ becomes $w_i/(1-p)$ with probability
+# $1-p$, else 0, so its variance is $\frac{p}{1-p}w_i^2$. With values $v_i$, dropout adds
+# $\frac{p}{1-p}\sum_i w_i^2v_i^2$ to the squared error, on average: above, 1 and 0.5, then 2.25 and 1.125. For values
+# of equal size, this penalises large weights. Does that help?
 #
-# Let a head read eight thermometers in each of many rooms. Every thermometer has a key of 16 numbers. The first says
-# whether it is precise (1) or not (0); the other 15 are random and mean nothing.
+# Let a head read eight thermometers in each of many rooms. Each has a key of 16 numbers: the first says whether it is
+# precise (1) or not (0); the other 15 are random and mean nothing. (You need not read this section's functions.)
 
 # %% name="rooms"
 def rooms(n, precise, error, seed):
     """n rooms: keys (n, 8, 16), readings (n, 8) and true temperatures (n,).
 
-    The precise thermometers err by up to error, the others by up to 2. They come first, which
-    the head does not see: it has only the keys.
+    The precise thermometers err by up to error, the others by up to 2. The head cannot see that
+    the precise ones come first: it has only the keys.
     """
     torch.manual_seed(seed)
     is_precise = torch.arange(8) < precise
@@ -353,7 +358,7 @@ print("readings:", *[f"{reading:.2f}" for reading in readings[0]])
 # %% [markdown]
 # The head learns a single query.
 
-# %% name="attend"
+# %% name="trained-query"
 def attend(query, keys, p=0.0, seed=0):
     """The weights (n, 8), after dropout at rate p."""
     weights = torch.softmax(keys @ query, dim=-1)  # (n, 8, 16) @ (16,) -> (n, 8)
@@ -365,62 +370,84 @@ def squared_error(query, keys, readings, true, p=0.0, seed=0):
     mixtures = (attend(query, keys, p, seed) * readings).sum(dim=-1)  # (n,)
     return (mixtures - true).pow(2).mean()
 
-# %% name="trained-query"
+
 def trained_query(seen, p, steps):
     """The query (16,) after training with dropout at rate p."""
     query = torch.zeros(16).double().requires_grad_()  # equal weights at first
     for step in range(steps):
         squared_error(query, *seen, p, seed=step).backward()  # each step has its own draws
         with torch.no_grad():
-            query -= 5 * query.grad
+            query -= 5 * query.grad  # a large step, to be done after 300
         query.grad = None
     return query.detach()
 
 # %% [markdown]
 # Four thermometers err by up to 0.6, the others by up to 2. The head learns from 30 rooms, and we test it on 1000 new
-# ones, without dropout. Which of the two errors will dropout raise, and which lower?
+# ones, without dropout. It may **overfit**: use the 15 meaningless numbers to fit the noise of 30 rooms. Which of the
+# two errors will dropout raise, and which lower?
 
 # %% name="four-precise"
 def compare(n, precise, error):
     """Trains on n rooms and tests on 1000 new ones; prints averages over five runs.
 
-    After 0 steps, the weights are still equal.
+    After 0 steps, the weights are still equal. rest: the norm of the query after its first number.
     """
-    print("squared error on:  seen    new  largest weight")
-    for steps, p in [(0, 0.0), (300, 0.0), (300, 0.1), (300, 0.5)]:
+    print(f"{n} rooms, {precise} precise, with errors up to {error}")
+    print("squared error on:  seen    new  largest weight  query: first  rest")
+    for steps, p in [(0, 0.0), (30, 0.0), (300, 0.0), (300, 0.1), (300, 0.5)]:
         runs = []
         for seed in range(5):
             seen = rooms(n, precise, error, seed)
             new = rooms(1000, precise, error, seed + 1000)
             query = trained_query(seen, p, steps)
+            errors = squared_error(query, *seen), squared_error(query, *new)
             largest = attend(query, new[0]).max(dim=-1).values.mean()
-            runs.append([squared_error(query, *seen), squared_error(query, *new), largest])
-        on_seen, on_new, largest = torch.tensor(runs).mean(dim=0).tolist()
-        print(f"{steps:3} steps, p = {p}  {on_seen:.3f}  {on_new:.3f}  {largest:.2f}")
+            runs.append([*errors, largest, query[0], query[1:].norm()])
+        runs = torch.tensor(runs)  # (5, 5)
+        on_seen, on_new, largest, first, rest = runs.mean(dim=0).tolist()
+        row = f"{on_seen:.3f}  {on_new:.3f}  {largest:14.2f}  {first:12.2f}  {rest:.2f}"
+        if p == 0:
+            without = runs[:, 1]  # in the end, after 300 steps
+        else:
+            row += f"  lower in {(runs[:, 1] < without).sum()} of 5"
+        print(f"{steps:3} steps, p = {p}  {row}")
 
 
 compare(n=30, precise=4, error=0.6)
 
 # %% [markdown]
-# Without dropout, the error on seen rooms falls from 0.104 to 0.013. On new rooms it is 0.089, hardly below the 0.091
-# of equal weights: the query has learned random numbers that happened to fit 30 rooms. It **overfits**. Dropout lowers
-# the error on new rooms to 0.048 and 0.036, and raises the other a little. The largest weight shrinks from 0.56 to
-# 0.36. (In 100 further runs, each rate beat $p = 0$ at least 99 times. With six rooms, equal weights win on average.)
+# Without dropout, the error on seen rooms falls to 0.013. On new rooms, it falls to 0.040 in 30 steps, then rises to
+# 0.089, close to the 0.091 of equal weights: the head overfits. The norm of its 15 meaningless numbers (`rest`) grows
+# from 1.17 to 2.79; with the penalty of $p = 0.5$, it is 1.00. Dropout lowers the error on new rooms to 0.048 and
+# 0.036, and raises that on seen rooms to at most 0.028.
 #
-# What if one thermometer is exact, and all others are poor?
+# Next, only the number of rooms changes.
 
-# %% name="one-exact"
+# %% name="more-and-fewer-rooms"
+compare(n=300, precise=4, error=0.6)
+print()
+compare(n=6, precise=4, error=0.6)
+
+# %% [markdown]
+# With 300 rooms, there is nothing to gain. With six, dropout at 0.5 made it worse: 0.253 on new rooms, against 0.121
+# without dropout and 0.091 with equal weights. The meaningless numbers even grew.
+#
+# Now 30 rooms with one precise thermometer, which errs by up to 0.6, then not at all.
+
+# %% name="one-precise"
+compare(n=30, precise=1, error=0.6)
+print()
 compare(n=30, precise=1, error=0.0)
 
 # %% [markdown]
-# Now dropout hurts: on new rooms, the error rises from 0.003 to 0.035 and 0.061. (It rose in all of 100 further
-# runs.) One thermometer deserves all the weight, and the penalty takes some away.
+# While it errs, dropout helps: on new rooms, 0.324 falls to 0.203. (Equal weights do better: 0.147.) When it is
+# exact, dropout hurts: 0.003 rises to 0.061. It deserves all the weight, but the largest weight falls from 0.93 to
+# 0.58.
 #
 # ## In training and afterwards
 #
 # A trained model should not skip words at random. So every PyTorch module has a switch called `training`: it is on at
-# first, `.eval()` turns it off, and `.train()` turns it on again. We call our class twice in each mode. Which calls
-# will agree?
+# first, `.eval()` turns it off, `.train()` on again. We call our class twice in each mode. Which calls will agree?
 
 # %% name="class-train-eval"
 torch.manual_seed(123)
@@ -434,14 +461,13 @@ print("eval, as without dropout:     ", torch.allclose(noisy(batch), causal(batc
 noisy.train()
 with torch.no_grad():
     print("no_grad, two calls agree:     ", torch.equal(noisy(batch), noisy(batch)))
-F = nn.functional
 print("F.dropout, two calls agree:   ", torch.equal(F.dropout(batch), F.dropout(batch)))
 
 # %% [markdown]
 # In training, dropout draws anew for each call and each sentence. After `.eval()`, two calls agree with each other and
 # with `causal`, whose matrices come from the same seed. `no_grad` turns off derivative tracking, not dropout.
 #
-# The function `F.dropout` cannot see the switch. It drops numbers unless you pass `training=False`.
+# The function `F.dropout` cannot see the switch: it drops unless you pass `training=False`.
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout as a layer
@@ -483,9 +509,9 @@ check("4.1", MyDropout)
 # %% [markdown]
 # ## What dropout does to a head that looks something up
 #
-# In exercise 3.3, too, a single token knows the answer. To tell whether a letter has occurred before, the head gives
-# nearly all its weight to an earlier copy (and receives a 1) or to `<s>` (and receives a 0). A result above one half
-# counts as "yes". At $p = 0.5$, how often will the second "a" say yes?
+# The head of exercise 3.3 also depends on a single token. To tell whether a letter has occurred before, the head gives
+# nearly all its weight to an earlier copy (receiving a 1) or to `<s>` (receiving a 0). A result above one half counts
+# as "yes". At $p = 0.5$, how often will the second "a" say yes?
 
 # %% name="one-head"
 W_query = 30.0 * torch.eye(5)  # rows: <s>, a, b, c, d; each letter asks for itself
@@ -504,8 +530,8 @@ for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(d
     print(f"{letter:4} says yes in {yes:.2f} of the draws")
 
 # %% [markdown]
-# The second "a" and the second "b" should always say yes, but do in only about half of the draws: if the copy's
-# weight is dropped, nothing is left. A larger value cannot help, since nothing arrives. Could more heads help?
+# The second "a" and the second "b" should always say yes, but do in only about half of the draws: if the copy's weight
+# is dropped, nothing arrives, however large its value. Could more heads help?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
@@ -516,9 +542,9 @@ for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(d
 #
 # * Without dropout, the sum must always be right.
 # * With half of all weights dropped (and the others doubled), it must be right in at least 95 of 100 cases on average,
-#   for repeated letters and also for new ones.
+#   for repeated and new letters.
 #
-# Begin with the matrices above. If only one head keeps its weight on the copy, how large must its value be?
+# Begin with the matrices above. Each head has its own draws. How often do all H heads lose the copy?
 
 # %% name="exercise-4-2"
 def my_heads():
@@ -551,8 +577,8 @@ show_puzzle("4.2")  # try out numbers here, then copy them into your answer
 # ### Exercise 4.3 · How often is a row empty?
 # 1 point · ★☆☆ · 5 minutes
 #
-# Dropout can empty whole rows. At $p = 0.5$, "Your" receives nothing in half of all draws, and "journey" less often.
-# For each of the T rows of causal weights, write the chance that it is left empty.
+# Dropout can empty whole rows, most often the first. For each of the T rows of causal weights, write the chance that it
+# is left empty.
 
 # %% name="exercise-4-3"
 def my_chances(p, T):
@@ -574,13 +600,13 @@ check("4.3", my_chances)
 # %% [markdown]
 # ## So should you use it?
 #
-# With few examples and evidence spread over many tokens, yes; with evidence in one token, no. A model may have heads of
-# both kinds, so compare rates on new data. GPT-2 was trained at a rate of 0.1, and Llama without dropout: Llama read
-# most texts only once, so there was little to overfit.
+# Where there is noise to overfit, dropout can help; what it costs is the weight on a single good token. A model may
+# have heads of both kinds, so compare rates on new data. GPT-2 was trained at a rate of 0.1, Llama without dropout: it
+# read most texts only once, so there was little to overfit.
 #
 # ## A class of your own
 #
-# Now write a causal class yourself. If you like, begin with the order of its lines.
+# Now write a causal class yourself. Begin with the order of its lines.
 #
 # **Step 4.1.** Put these lines of a `forward` into the right order. Write the letters, as in `"a b c d e"`.
 #
@@ -655,19 +681,18 @@ def layer_to_try(length, dropout):
 live.try_layer(layer_to_try, inputs, tokens)
 
 # %% [markdown]
-# If all weights of a row are dropped, its output is 0, whatever the input. If at least one is left, all cells of the
-# row stay: softmax computed that weight from *all* visible scores, so it depends even on words whose own weights were
-# dropped.
+# If all weights of a row are dropped, its output is 0. If one is left, all cells stay: softmax computed it from *all*
+# visible scores, even those of words whose own weights were dropped.
 #
 # ## What you can do now
 #
-# Answer three final questions without looking back. The third goes back to chapter 3.
+# Answer three final questions without looking back; the third is about chapter 3.
 
 # %% [markdown]
-# **Question 4.5.** A head puts all its weight on one token. With $p = 0.5$ in training, what does it receive?
+# **Question 4.5.** A head puts all its weight on one token. With $p = 0.2$ in training, what does it receive?
 #
-# * **a** Half of the value, always.
-# * **b** Nothing in half of the steps and twice the value in the others.
+# * **a** 0.8 of the value, always.
+# * **b** Nothing in one fifth of the steps, else 1.25 times the value.
 # * **c** The value, since dropout keeps the average.
 
 # %% name="question-4-5"
@@ -713,9 +738,9 @@ progress(4)
 # | the sum of a row | between 0 and $1/(1-p)$, on average 1 | 1 |
 # | two calls | drop different weights | agree |
 #
-# Dropout penalises large weights. Where evidence is spread over many tokens, this reduces **overfitting**; where one
-# token has it, this hurts: at $p = 0.5$, a head that looks up a single thing finds it only half the time. Dropout comes
-# **after** softmax, and rows are not repaired.
+# Dropout penalises large weights. Where there is noise to **overfit**, this can help; it costs the weight on a single
+# good token: in training at $p = 0.5$, a head that looks up a single thing finds it only half the time. Dropout comes
+# **after** softmax, and rows are not rescaled to sum to 1.
 #
 # **Next.** This class has one set of weights per query. [Chapter 5](05_multi_head_attention.ipynb) runs several sets
 # side by side. All chapters: [the course's contents](../README.md#chapters).
