@@ -530,8 +530,8 @@ for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(d
     print(f"{letter:4} says yes in {yes:.2f} of the draws")
 
 # %% [markdown]
-# The second "a" and the second "b" should always say yes, but do in only about half of the draws: if the copy's weight
-# is dropped, nothing arrives, however large its value. Could more heads help?
+# The second "a" and the second "b" should always say yes, but do so in only about half of the draws: if the copy's
+# weight is dropped, nothing arrives, however large its value. Could more heads help?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
@@ -601,8 +601,8 @@ check("4.3", my_chances)
 # ## So should you use it?
 #
 # Where there is noise to overfit, dropout can help; what it costs is the weight on a single good token. A model may
-# have heads of both kinds, so compare rates on new data. GPT-2 was trained at a rate of 0.1, Llama without dropout: it
-# read most texts only once, so there was little to overfit.
+# have heads of both kinds, so compare rates on new data. GPT-2 was trained at a rate of 0.1, Llama without dropout:
+# it read most texts only once, so it could hardly overfit.
 #
 # ## A class of your own
 #
@@ -699,7 +699,7 @@ live.try_layer(layer_to_try, inputs, tokens)
 answer("Q4.5", "b")
 
 # %% [markdown]
-# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()`, each call returns a different result.
+# **Question 4.6.** Find the bug. This layer trains well, but after `.eval()`, each call returns a different result.
 # Which line is wrong?
 #
 # * **a** `queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)`

@@ -202,8 +202,8 @@ print(torch.allclose(general(x, x, x, causal.mask[None]), causal(x), atol=1e-6))
 # %% [markdown]
 # ## Sentences of unequal length
 #
-# A batch is one tensor, so all its sentences must be equally long. Shorter ones are extended with **padding**, which no
-# token should attend to. To hide it, we need only each sentence's real length.
+# A batch is one ordinary tensor, so all its sentences must have the same length. Shorter ones are extended with
+# **padding**, which no token should attend to. To hide it, we need only each sentence's real length.
 
 # %% name="padding"
 lengths = torch.tensor([5, 2])  # "the cat chased the mouse", "the mouse"
@@ -481,7 +481,7 @@ heads = torch.rand(1, 4, 6, 8)  # (B, num_heads, T, head_dim)
 print("without dropout:", fast(heads), "| with dropout:", fast(heads, 0.1))
 
 # %% [markdown]
-# On a CPU, FlashAttention does not support dropout. (On a GPU it does, but accepts only 16-bit numbers.) Before PyTorch
+# On a CPU, FlashAttention does not support dropout. (A GPU's default one does, but only in 16 bits.) Before PyTorch
 # 2.14 it also needs a batch dimension, so `fast(heads[0])` is `False`. Our class gives a single sequence a batch
 # dimension, and is fast in every version. What do we gain?
 
@@ -747,9 +747,9 @@ for cached in [False, True]:
 # %% [markdown]
 # Both lines are the same nonsense. The cache changes only the amount of work.
 #
-# Now we give the model two prompts at once, of 35 and 8 characters. New tokens are appended on the right, so the
-# padding must go on the **left**: the last position of every row is then its newest token. Padding matters twice at
-# every step: the mask hides its keys, and positions start at the first real token.
+# Now we give the model two prompts at once, of 35 and 8 characters. New tokens are appended on the right, so we put
+# the padding on the **left**: the last position of every row is then its newest token. Padding matters twice at every
+# step: the mask hides its keys, and positions start at the first real token.
 
 # %% name="left-padding"
 prompts = torch.stack([start, F.pad(start[:8], (27, 0))])  # (2, 35): padding before "But they"
@@ -774,7 +774,7 @@ for name, given in [("with padding=", padding), ("without it", None)]:
 answer("Q6.3", "a")
 
 # %% [markdown]
-# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. What does the $T$-th
+# `FlopCounterMode` counts **FLOPs**, the additions and multiplications, of our matrix products. What does the $T$-th
 # token cost?
 
 # %% name="flops"
@@ -825,9 +825,9 @@ pictures.show_curves(
 # It is much faster, but not 1024 times; the title gives the factor. With a cache the time hardly depends on $T$, since
 # a step this small is mostly function calls.
 #
-# A large model spends its time differently. Reading the whole prompt at once (**prefill**) uses each fetched parameter
-# for many tokens. Writing a single text (**decoding**) fetches all parameters again for each token. So arithmetic
-# limits prefill, and **memory bandwidth**, the speed of fetching, limits decoding.
+# A large model spends its time differently. Reading the whole prompt at once (**prefill**) uses each fetched
+# parameter for many tokens. Writing a single text (**decoding**) fetches the parameters again for each token. So
+# arithmetic limits prefill, and **memory bandwidth**, the speed of fetching, limits decoding.
 #
 # The cache is not free. How much memory does it take in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4
 # bytes per number?

@@ -175,7 +175,7 @@ class AttentionOnly(nn.Module):
         self.token_vectors = nn.Embedding(vocabulary, width)
         self.position_vectors = nn.Embedding(context_length, width)
         for table in [self.token_vectors, self.position_vectors]:
-            nn.init.normal_(table.weight, std=0.3)  # 1.0 would outweigh what layers add at first
+            nn.init.normal_(table.weight, std=0.3)  # with 1.0, 250 steps would not be enough
         self.layers = nn.ModuleList(
             MultiHeadAttention(width, width, context_length, dropout, num_heads)
             for _ in range(num_layers)
@@ -322,8 +322,8 @@ print(f"more than once:    share of positions {(count > 1).float().mean():.2f}")
 # %% [markdown]
 # ## Which head does it?
 #
-# `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, where PyTorch lets us
-# listen: a **hook** is a function that is called with whatever enters a layer.
+# `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, where PyTorch lets
+# us listen: this **hook** is a function that is called with what enters a layer.
 
 # %% name="watch"
 @torch.no_grad()
@@ -511,7 +511,7 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# With two heads the loss drops just as steeply, a little later, and ends at about the same level. More heads are not
+# With two heads the loss drops later and less steeply, and here ends at about the same level. More heads are not
 # always better. What do these heads look at?
 
 # %% name="two-heads-shares"
@@ -565,9 +565,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# Within forty steps the model "predicts" random numbers almost without error. Its loss, far below the floor, shows that
-# it cheats. **No honest prediction has an average loss below the floor.** If a loss looks too good, first ask what the
-# model can see.
+# Within forty steps the model "predicts" random numbers almost without error. Its loss, far below the floor, shows
+# that it cheats. **No honest prediction has an expected loss below the floor.** If a loss looks too good, first ask
+# what the model can see.
 #
 # Strangely, the repeat is now the harder part. It holds the one token that the model cannot peek at, the last: the
 # input ends just before it. How well does the model predict that token, and what happens when the mask is back?

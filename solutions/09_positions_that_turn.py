@@ -641,14 +641,14 @@ def hidden_from(queries, keys, mask=None, window=None):
 # does not, so it can use PyTorch's fast kernels, which never store them. One step is new: gpt-oss gives each head a
 # **sink**, a learned score that takes part in softmax but has no value, so a head can ignore all keys.
 #
-# The class uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and
-# the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
-# `fused_attention` calls the kernel, which needs a stored matrix for any but the causal mask. So a window is processed
+# The class uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values
+# and the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
+# `fused_attention` calls the kernel, which needs a full matrix to hide more than the future. So a window is processed
 # in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each query and
-# key. With any one of window, padding and sinks, a layer of width 256 or more keeps at most about 1.5 times as much for
-# its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with sinks or few
-# key heads can keep more. Three things still need a stored matrix: a mask with an entry for each pair of tokens,
-# $(B, T, T)$; bounds for scores; and, on a CPU, dropout.
+# key. With any one of window, padding and sinks, a layer of width 256 or more keeps at most about 1.5 times as much
+# for its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with sinks
+# or few key heads can keep more. Three things still need a stored matrix: a mask with an entry for each pair of
+# tokens, $(B, T, T)$; bounds for scores; and, on a CPU, dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -793,10 +793,11 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
 # %% [markdown]
 # One class matches ten families on texts of 11 tokens. (For SmolLM3 we compared a layer without positions. Around
 # position 100,000, scores differ by up to several thousandths, since we compute angles in 64 bits and the library in
-# 32.) The families' files differ in other ways too: GPT-2 stores its matrices transposed, with queries, keys and values
-# in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each difference takes one line of loading code.
-# Forgetting to transpose or to add 1 is a silent error. DeepSeek follows in chapter 10. Our class rejects some other
-# families' weights: OLMo-2 normalises before the heads are split, and Cohere, where it normalises, uses LayerNorm.
+# 32.) The families' files differ in other ways too: GPT-2 stores its matrices transposed, with queries, keys and
+# values in one; Gemma 1 to 3 and Qwen3-Next store the norm's scale minus 1. Each difference takes one line of loading
+# code. Forgetting to transpose or to add 1 can be a silent error. DeepSeek follows in chapter 10. Our class rejects
+# some other families' weights: OLMo-2 normalises before the heads are split, and Cohere, where it normalises, uses
+# LayerNorm.
 #
 # Does this comparison reveal slips? We reorder the pairs of Llama's queries and keys, as in a file converted once too
 # often, then group its query heads as `repeat` does.
@@ -972,8 +973,8 @@ progress(9)
 # | positions that start again at 0 | as above, from the second call on |
 # | groups repeated in the wrong order | compare with the original again; shapes never show it |
 #
-# * Order of steps: project, split, norm, turn, cache. Values skip norm and turn.
-# * Query heads share keys and values to shrink the cache. That saves memory, and time whenever the cache is read.
+# * Order of steps here: project, split, norm, turn, cache. Values skip norm and turn.
+# * Query heads share keys and values to shrink the cache. That saves memory, and time if the heads are not copied.
 # * From a causal mask alone, a model of two or more layers can work out the order of tokens. Our models with positions
 #   learned faster, but failed at unseen lengths.
 #

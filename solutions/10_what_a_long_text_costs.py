@@ -228,8 +228,8 @@ live.show_tiles(table, values, words, size=2)
 # ## What that saves, and what it costs
 #
 # A forward pass now needs only matrices of shape (T, size). What about training? For the derivatives PyTorch keeps
-# whatever each step computes, that is, every tile. Instead, we can keep only queries, keys and values, and *recompute*
-# the rest when derivatives are needed. In PyTorch this takes a function with its own backward pass.
+# what they need of each step, for every tile. Instead, we can keep only queries, keys and values, and *recompute* the
+# rest when derivatives are needed. In PyTorch a function with its own backward pass does it.
 
 # %% name="again"
 class Again(torch.autograd.Function):
@@ -490,11 +490,11 @@ hide_keys(plain)
 
 # %% [markdown]
 # Without key 0, the loss on the random part rises from 4.75 to 7.25, far above pure guessing, $\ln 100 \approx 4.6$.
-# Random tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum to 1.
-# The layer has learned to put nearly all its weight, 0.94, on token 0, where it does no harm: an **attention sink**.
-# Without the sink, the weight goes to tokens whose values do contribute. The repeat's loss stays at 0.32, since its
-# queries have something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some queries need
-# it.
+# Random tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum to
+# 1. The layer has learned to put nearly all its weight, 0.94, on token 0, where it does little harm: an **attention
+# sink**. Without the sink, the weight goes to tokens whose values do contribute. The repeat's loss stays at 0.32,
+# since its queries have something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some
+# queries need it.
 #
 # So a model given a window after training loses its sink once the text outgrows the window. If the first few tokens
 # stay visible along with the newest, the model can go on writing (Xiao et al., 2023). Or train a sink that is not a
@@ -810,8 +810,8 @@ pictures.show_curves(
 # written twice. But of 64 values, each written once, it loses a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything but also keeps everything: 65,536 numbers for 512 keys,
-# where the state has 4,096. Every method here that stores little also loses some of a long text. Many of today's models
-# mix methods: a few layers cache all tokens; the others use a window or a state.
+# where the state has 4,096. Every state of fixed size here also loses some of a long text. Many of today's models mix
+# methods: a few layers cache all tokens; the others use a window or a state.
 
 # %% [markdown]
 # **Question 10.3.** A delta-rule model with a 64 x 64 state reads a book. What can it not do?
