@@ -322,7 +322,7 @@ for rate, reading in [(0.5, 1.0), (0.2, 3.0)]:
     for weights in [torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])]:
         mixtures = (weights * four / (1 - rate) * reading).sum(dim=-1)  # (4,)
         error = (chances * (mixtures - reading).pow(2)).sum()  # the mean squared error
-        print(f"p = {rate}  readings {reading}  weights {weights.tolist()}  squared error {error:.3f}")
+        print(f"p = {rate}  reading {reading}  {weights.tolist()}  squared error {error:.3f}")
         print("   mixtures", [round(mixture, 3) for mixture in mixtures.tolist()])
 
 # %% [markdown]
