@@ -322,7 +322,7 @@ for rate, reading in [(0.5, 1.0), (0.2, 3.0)]:
     for weights in [torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])]:
         mixtures = (weights * four / (1 - rate) * reading).sum(dim=-1)  # (4,)
         error = (chances * (mixtures - reading).pow(2)).sum()  # the mean squared error
-        print(f"p = {rate}  readings {reading}  weights {weights.tolist()}  squared error {error:.3f}")
+        print(f"p = {rate}  reading {reading}  {weights.tolist()}  squared error {error:.3f}")
         print("   mixtures", [round(mixture, 3) for mixture in mixtures.tolist()])
 
 # %% [markdown]
@@ -367,8 +367,7 @@ def attend(query, keys, p=0.0, seed=0):
 
 def squared_error(query, keys, readings, true, p=0.0, seed=0):
     """The mean squared error of the mixtures."""
-    mixtures = (attend(query, keys, p, seed) * readings).sum(dim=-1)  # (n,)
-    return (mixtures - true).pow(2).mean()
+    return ((attend(query, keys, p, seed) * readings).sum(dim=-1) - true).pow(2).mean()
 
 
 def trained_query(seen, p, steps):
@@ -388,12 +387,9 @@ def trained_query(seen, p, steps):
 
 # %% name="four-precise"
 def compare(n, precise, error):
-    """Trains on n rooms and tests on 1000 new ones; prints averages over five runs.
-
-    After 0 steps, the weights are still equal. rest: the norm of the query after its first number.
-    """
+    """Trains on n rooms, tests on 1000 new ones; averages of five runs. rest: norm of query[1:]."""
     print(f"{n} rooms, {precise} precise, with errors up to {error}")
-    print("squared error on:  seen    new  largest weight  query: first  rest")
+    print("squared error on:  seen    new (std)      largest weight  query: first  rest")
     for steps, p in [(0, 0.0), (30, 0.0), (300, 0.0), (300, 0.1), (300, 0.5)]:
         runs = []
         for seed in range(5):
@@ -403,14 +399,9 @@ def compare(n, precise, error):
             errors = squared_error(query, *seen), squared_error(query, *new)
             largest = attend(query, new[0]).max(dim=-1).values.mean()
             runs.append([*errors, largest, query[0], query[1:].norm()])
-        runs = torch.tensor(runs)  # (5, 5)
-        on_seen, on_new, largest, first, rest = runs.mean(dim=0).tolist()
-        row = f"{on_seen:.3f}  {on_new:.3f}  {largest:14.2f}  {first:12.2f}  {rest:.2f}"
-        if p == 0:
-            without = runs[:, 1]  # in the end, after 300 steps
-        else:
-            row += f"  lower in {(runs[:, 1] < without).sum()} of 5"
-        print(f"{steps:3} steps, p = {p}  {row}")
+        on_seen, on_new, largest, first, rest = torch.tensor(runs).mean(dim=0).tolist()
+        row = f"{on_seen:.3f}  {on_new:.3f} ({torch.tensor(runs)[:, 1].std():.3f})"
+        print(f"{steps:3} steps, p = {p}  {row}  {largest:14.2f}  {first:12.2f}  {rest:.2f}")
 
 
 compare(n=30, precise=4, error=0.6)
