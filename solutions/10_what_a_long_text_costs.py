@@ -490,8 +490,8 @@ hide_keys(plain)
 
 # %% [markdown]
 # Without key 0, the loss on the random part rises from 4.75 to 7.25, far above pure guessing, $\ln 100 \approx 4.6$.
-# Random tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum to
-# 1. The layer has learned to put nearly all its weight, 0.94, on token 0, where it does little harm: an **attention
+# Random tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum
+# to 1. The layer has learned to put nearly all its weight, 0.94, on token 0, where it does little harm: an **attention
 # sink**. Without the sink, the weight goes to tokens whose values do contribute. The repeat's loss stays at 0.32,
 # since its queries have something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some
 # queries need it.

@@ -5,7 +5,7 @@ import torch
 
 from course_utils.live import show_preferences
 from course_utils.live.all_heads import all_heads_figure
-from tests.support import browser, examples, page
+from tests.support import browser, comparing, examples, page
 
 TOKENS = ["[CLS]", "a", "b", "[SEP]"]
 
@@ -74,6 +74,16 @@ def test_a_click_on_the_word_that_changes_shows_which_heads_turn(chromium, tmp_p
     assert page.state(shown)["sentence"] == 0
     alone = page.opened(chromium, tmp_path, examples.made(show_preferences, sentences("ran"), "it").html())
     assert "instead" not in page.said(alone)
+
+
+def test_a_preference_may_differ_by_a_hundred_thousandth_between_machines_and_no_more():
+    stored = examples.made(show_preferences, sentences("ran"), "it").html()
+    assert stored.count('"ahead":[[30000,') == 1
+
+    def moved(steps):
+        return stored.replace('"ahead":[[30000,', f'"ahead":[[{30000 + steps},')
+
+    assert comparing.same_page(moved(1), stored) and not comparing.same_page(moved(2), stored)
 
 
 def test_a_sentence_without_its_noun_gets_a_sentence():

@@ -112,7 +112,7 @@ def test_from_the_example_to_grades_without_a_change_of_the_clone(do, tmp_path):
     assert "3 of 3 submissions are graded" in said
     found = {who: graded_of(out, who) for who in students}
     assert [found[who]["100.1"].status for who in students] == [RIGHT, NOT_YET, NOT_ATTEMPTED]
-    assert "line 2" in found["wrong"]["100.1"].message and found["right"]["3.2"].status == RIGHT
+    assert "`width`" in found["wrong"]["100.1"].message and found["right"]["3.2"].status == RIGHT
     table = (out / "grades.csv").read_text(encoding="utf-8-sig")
     assert "100.1,Weights of the nearest tokens,right,7" in table
     assert "100.1" in {each["exercise"] for each in ReportStore(out).get(Student("right", "right")).quiz}

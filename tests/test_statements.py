@@ -186,7 +186,7 @@ def test_a_state_of_64_by_64_finds_hardly_any_of_100000_names():
     keys, values = F.normalize(torch.randn(2, 100_000, 64, generator=torch.Generator().manual_seed(0)), dim=-1)
     answers = keys[:200] @ (keys.T @ values)
     assert ((answers @ values.T).argmax(dim=-1) == torch.arange(200)).float().mean() < 0.01
-    assert "A model with a state of 64 x 64 reads a book" in words(10)
+    assert "A delta-rule model with a 64 x 64 state reads a book" in words(10)
 
 
 def test_the_gated_delta_rule_of_the_notes_is_the_librarys():

@@ -18,6 +18,7 @@ from course_tools.build.still_pictures import STILL_PICTURE
 
 PACKED = re.compile(r'(?<=<script type="application/json">)[\w+/=]+(?=</script>)')  # a figure's data
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"  # of packed numbers, five bits each
+COUNTED = {"each": 1000, "ahead": 100_000}  # what figures write as whole numbers: chances, preferences
 NUMBER = re.compile(r"[-+]?\d+\.\d*(?:e[-+]\d+)?")  # decimal numbers only: integers, nan and inf are text
 ROUNDED = 3  # decimals from which on a number counts as rounded; 0.5 and 0.6 are different numbers
 VISIBLE = 12  # of 255: a pixel that differs less looks the same
@@ -44,7 +45,8 @@ def readable(page):
     page = re.sub(r'atob\("[^"]*"\)', "", STILL_PICTURE.sub("", page))
     page = PACKED.sub(lambda data: zlib.decompress(base64.b64decode(data[0])).decode(), page)
     page = re.sub(r'(?<="shares":)"[^"]*"', lambda shares: steps(shares[0]), page)
-    page = re.sub(r'(?<="each":)[][,0-9]+', lambda chances: re.sub(r"\d+", thousandths, chances[0]), page)
+    for key, parts in COUNTED.items():
+        page = with_numbers(page, key, parts)
     return re.sub(r'(?<="letters":")[^"]*', lambda letters: unpacked(letters[0]), page)
 
 
@@ -53,9 +55,11 @@ def steps(shares):
     return " ".join(f"{(ord(letter) - 35) / 1000:.3f}" for letter in json.loads(shares))
 
 
-def thousandths(count):
-    """A chance in that figure, which counts thousandths, as a number whose last digit may move by one."""
-    return f"{int(count[0]) / 1000:.3f}"
+def with_numbers(page, key, parts):
+    """A page whose counts after this key, of so many parts of one, are numbers whose last digit may move by one."""
+    decimals = len(str(parts)) - 1
+    number = lambda count: f"{int(count[0]) / parts:.{decimals}f}"
+    return re.sub(rf'(?<="{key}":)[][,0-9-]+', lambda counts: re.sub(r"-?\d+", number, counts[0]), page)
 
 
 def unpacked(letters):

@@ -79,7 +79,7 @@ def controls(place):
 
 def by_keyboard(shown, kind, control):
     """Change a control with keys alone."""
-    control.locator("select, input").first.focus()
+    control.locator("select, input:checked" if kind == "radio" else "select, input").first.focus()
     last = control.evaluate(
         "c => { const i = c.querySelector('[type=range], select');"
         " return i && (i.options ? i.selectedIndex === i.options.length - 1 : i.value === i.max) }"
