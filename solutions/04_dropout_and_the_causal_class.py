@@ -132,9 +132,8 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# Row 1 is −0.4519 and 0.2216. This should be the value of "Your". What could still
-# be wrong? The class might mix the sentences, fail on shorter ones, or leak. We test each, then swap the first two words:
-# will row 3 change?
+# Row 1 is −0.4519 and 0.2216. This should be the value of "Your". What could still be wrong? The class might mix the
+# sentences, fail on shorter ones, or leak. We test each, then swap the first two words: will row 3 change?
 
 # %% name="neighbours"
 print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
@@ -292,7 +291,7 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 
 # %% [markdown]
 # Left alone, each weight keeps its average. In rescaled rows (without empty ones), the large weight falls to 0.54 and
-# the small ones rise to 0.23. Dropout rescales none.
+# the small ones rise to 0.23. So dropout leaves rows as they are.
 #
 # What if we dropped *scores* before softmax? Then every row would sum to 1 by itself.
 
@@ -333,7 +332,7 @@ for rate, reading in [(0.5, 1.0), (0.2, 3.0)]:
 # of equal size, this penalises large weights. Does that help?
 #
 # Let a head read eight thermometers in each of many rooms. Each has a key of 16 numbers: the first says whether it is
-# precise (1) or not (0); the other 15 are random and mean nothing.
+# precise (1) or not (0); the other 15 are random and mean nothing. (You need not read the functions.)
 
 # %% name="rooms"
 def rooms(n, precise, error, seed):
@@ -380,19 +379,20 @@ def trained_queries(seen, p, steps):
     return query.detach()
 
 # %% [markdown]
-# Four thermometers err by up to 0.6, the others by up to 2. Each head learns from 30 rooms, and we test it on 1000 new
-# ones, without dropout. It may **overfit**: use the 15 meaningless numbers to fit the noise of 30 rooms. Which
-# error will dropout lower?
+# Four thermometers err by up to 0.6, the others by up to 2. Each head learns from 30 rooms, and we test it on 1000
+# new ones, without dropout. It may **overfit**: use the 15 meaningless numbers to fit the noise of 30 rooms. Will
+# dropout lower the error on seen rooms, or on new ones?
 #
-# `rest` is the norm of the query without its first number; "lower in 5 of 5" counts the heads that
-# err less on new rooms than after 1500 steps without dropout. Averaging the four precise thermometers would give 0.6²/3/4 = 0.03.
+# `rest` is the norm of the query without its first number; "lower in 5 of 5" counts the heads that err less on new
+# rooms than after 1500 steps without dropout. For comparison, the mean of the four precise thermometers has an error
+# of $0.6^2/3/4 = 0.03$.
 
 # %% name="four-precise"
 def compare(n, precise, error):
     """Trains five heads on n rooms each, tests them on 1000 new ones, and prints averages."""
     sets = [(rooms(n, precise, error, i), rooms(1000, precise, error, 1000 + i)) for i in range(5)]
     seen, new = ([torch.stack(parts) for parts in zip(*each)] for each in zip(*sets))
-    print(f"{n} rooms, {precise} precise, with errors up to {error}" if error else f"{n} rooms, {precise} exact")
+    print(f"{n} rooms, {precise}", f"precise, with errors up to {error}" if error else "exact")
     print("squared error on:    seen    new  largest weight  rest")
     for steps, p in [(0, 0.0), (100, 0.0), (1500, 0.0), (1500, 0.1), (1500, 0.5)]:
         query = trained_queries(seen, p, steps)
@@ -410,9 +410,9 @@ def compare(n, precise, error):
 compare(n=30, precise=4, error=0.6)
 
 # %% [markdown]
-# Without dropout, the error on new rooms falls to 0.039 in 100 steps, then rises to 0.088: the heads overfit. At
-# $p = 0.5$, `rest` is 0.76 instead of 2.75, and the error on new rooms only 0.033, while the error on seen rooms rises,
-# but only to 0.028. Stopping after 100 steps helps nearly as much.
+# Without dropout, the error on new rooms falls to 0.039 in 100 steps, then rises to 0.088: the heads overfit. At $p =
+# 0.5$, `rest` is 0.76 instead of 2.75, and the error on new rooms is only 0.033; on seen rooms it rises, but only to
+# 0.028. Stopping after 100 steps helps nearly as much.
 #
 # Will dropout help more with 300 rooms or with six?
 
@@ -422,7 +422,8 @@ print()
 compare(n=6, precise=4, error=0.6)
 
 # %% [markdown]
-# With 300 rooms, there is almost nothing to gain. With six, $p = 0.5$ raises the average from 0.126 to 0.165. The penalty is on $w_i^2v_i^2$, so weight also flees to readings near 0: with few rooms, the
+# With 300 rooms, there is almost nothing to gain. With six, $p = 0.5$ raises the average from 0.126 to 0.165 (two
+# heads of five gain). The penalty is on $w_i^2v_i^2$, so weight also flees to readings near 0: with few rooms, the
 # meaningless numbers learn to pick those.
 #
 # Now 30 rooms with one precise thermometer, first with errors up to 0.6, then with none. When will dropout hurt?
@@ -592,9 +593,9 @@ check("4.3", my_chances)
 # %% [markdown]
 # ## So should you use it?
 #
-# With enough examples, and while there is noise to overfit, dropout can help; it takes weight from a single good token.
-# A model may have heads that average and heads that look something up, so compare rates on new data. GPT-2 was trained at a rate of 0.1, Llama without dropout:
-# it read most texts only once, so it could hardly overfit.
+# With enough examples and noise to overfit, dropout can help; it takes weight from a single good token. A model may
+# have heads that average and heads that look something up, so compare rates on new data. GPT-2 was trained at a rate
+# of 0.1, Llama without dropout: it read most texts only once, so it could hardly overfit.
 #
 # ## A class of your own
 #
@@ -731,8 +732,8 @@ progress(4)
 # | two calls | drop different weights | agree |
 #
 # With enough examples, dropout penalises large weights. While there is noise to **overfit**, this can help; it takes
-# weight from a single good token: in training at $p = 0.5$, a head that looks up a single thing finds it only half the time. Dropout comes
-# **after** softmax, and rows are not rescaled to sum to 1.
+# weight from a single good token: in training at $p = 0.5$, a head that looks up a single thing finds it only half
+# the time. Dropout comes **after** softmax, and rows are not rescaled to sum to 1.
 #
 # **Next.** This class has one set of weights per query. [Chapter 5](05_multi_head_attention.ipynb) runs several sets
 # side by side. All chapters: [the course's contents](../README.md#chapters).
