@@ -290,8 +290,8 @@ forced = draws / draws.sum(dim=-1, keepdim=True)
 print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# Left alone, each weight keeps its average. In rescaled rows (without empty ones), the large weight falls to 0.54 and
-# the small ones rise to 0.23. So dropout leaves rows as they are.
+# Left alone, each weight keeps its average. In the rescaled rows (empty ones left out), the large weight falls to
+# 0.54 and the small ones rise to 0.23. So dropout leaves rows as they are.
 #
 # What if we dropped *scores* before softmax? Then every row would sum to 1 by itself.
 
@@ -355,7 +355,7 @@ print(f"true temperature: {true[0]:.2f}")
 print("readings:", *[f"{reading:.2f}" for reading in readings[0]])
 
 # %% [markdown]
-# The head learns a single query. Five are trained, on different rooms.
+# The head learns a single query. We train five such heads, each on its own rooms.
 
 # %% name="trained-queries"
 def attend(query, keys, p=0.0, seed=0):
@@ -412,7 +412,7 @@ compare(n=30, precise=4, error=0.6)
 # %% [markdown]
 # Without dropout, the error on new rooms falls to 0.039 in 100 steps, then rises to 0.088: the heads overfit. At $p =
 # 0.5$, `rest` is 0.76 instead of 2.75, and the error on new rooms is only 0.033; on seen rooms it rises, but only to
-# 0.028. Stopping after 100 steps helps nearly as much.
+# 0.028. Without dropout, stopping after 100 steps does nearly as well (0.039).
 #
 # Will dropout help more with 300 rooms or with six?
 
@@ -422,9 +422,9 @@ print()
 compare(n=6, precise=4, error=0.6)
 
 # %% [markdown]
-# With 300 rooms, there is almost nothing to gain. With six, $p = 0.5$ raises the average from 0.126 to 0.165 (two
-# heads of five gain). The penalty is on $w_i^2v_i^2$, so weight also flees to readings near 0: with few rooms, the
-# meaningless numbers learn to pick those.
+# With 300 rooms, there is nothing left to gain. With six, $p = 0.5$ raises the average from 0.126 to 0.165 (two heads
+# of five gain). The penalty is on $w_i^2v_i^2$, so weight also moves to readings near 0: with few rooms, the query
+# uses the meaningless numbers to pick those out. Equal weights (0.091) do best.
 #
 # Now 30 rooms with one precise thermometer, first with errors up to 0.6, then with none. When will dropout hurt?
 
@@ -593,9 +593,10 @@ check("4.3", my_chances)
 # %% [markdown]
 # ## So should you use it?
 #
-# With enough examples and noise to overfit, dropout can help; it takes weight from a single good token. A model may
-# have heads that average and heads that look something up, so compare rates on new data. GPT-2 was trained at a rate
-# of 0.1, Llama without dropout: it read most texts only once, so it could hardly overfit.
+# With too few examples, dropout hurt; with plenty, it changed little; in between, it helped. But it takes weight from
+# a single good token. A model may have heads that average and heads that look something up, so compare rates on new
+# data. GPT-2 was trained at a rate of 0.1, Llama without dropout: it read most texts only once, so it could hardly
+# overfit.
 #
 # ## A class of your own
 #
@@ -731,7 +732,7 @@ progress(4)
 # | the sum of a row | between 0 and $1/(1-p)$, on average 1 | 1 |
 # | two calls | drop different weights | agree |
 #
-# With enough examples, dropout penalises large weights. While there is noise to **overfit**, this can help; it takes
+# For values of equal size, dropout penalises large weights. This can help where a head would **overfit**, but takes
 # weight from a single good token: in training at $p = 0.5$, a head that looks up a single thing finds it only half
 # the time. Dropout comes **after** softmax, and rows are not rescaled to sum to 1.
 #
