@@ -103,7 +103,7 @@ def others(path):
 
 
 CASES = [
-    pytest.param(OURS, stored.LEARNERS[0], True, id=OURS, marks=pytest.mark.every_setting("a chapter alone")),
+    pytest.param(OURS, stored.LEARNERS[0], True, id=OURS, marks=pytest.mark.in_matrix("a chapter alone")),
     pytest.param(OURS, stored.LEARNERS[0], False, id=BY_HAND, marks=pytest.mark.in_matrix(BY_HAND)),
     *[
         pytest.param(

@@ -103,7 +103,7 @@ def test_an_environment_of_another_python_is_made_anew(version, clone_with_pip):
     assert (packages / "tiny.py").exists() and not (packages / "another_python.pth").exists()
 
 
-@pytest.mark.every_setting("two starts at once")
+@pytest.mark.in_matrix("two starts at once")
 def test_two_starts_at_once_do_not_disturb_each_other(clone):
     environment = offline(PIP_FIND_LINKS=str(clone.parent))
     starts = [subprocess.Popen([sys.executable, "-c", ASK], cwd=clone, env=environment) for _ in range(2)]
