@@ -29,7 +29,7 @@ def grade_changed(
     results with all workers). limits: a grading_process.Limits. done: called with each finished submission and
     its report, or None. asks_for_regrade: whether a student's submission is graded although nothing changed. seed:
     a private one, or "". quiz: the fields of a Task on questions; None for none.
-    own: called with a student for the files of the instructor's own exercises.
+    own(student): the files of the instructor's own exercises for this student.
     Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """
     waiting, in_progress, failed = iter(submissions), {}, {}

@@ -13,17 +13,21 @@ FAMILIES = {
     path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
     for path in sorted(Path(__file__).with_name("families").glob("*.toml"))
 }
-PUZZLE = "puzzle.py"
 
 
 def drawn(seed):
     """{name of a file: its text}: an exercise of each family."""
-    return {f"{name}.py": filled(family, random.Random(f"{seed} {name}")) for name, family in FAMILIES.items()}
+    return {f"{family}.py": drawn_from(family, seed) for family in FAMILIES}
 
 
 def drawn_for_students(seed, names):
     """{name of a file, in a folder with a student's name: its text}: another puzzle for each of these students."""
-    return {f"{name}/{PUZZLE}": drawn(f"{seed} {name}")[PUZZLE] for name in names}
+    return {f"{name}/puzzle.py": drawn_from("puzzle", f"{seed} {name}") for name in names}
+
+
+def drawn_from(family, seed):
+    """The text of the exercise that a seed draws from the family of this name."""
+    return filled(FAMILIES[family], random.Random(f"{seed} {family}"))
 
 
 def filled(family, draw):

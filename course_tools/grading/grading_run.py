@@ -155,7 +155,7 @@ def adjustments_for_nobody(assignment, students):
 def grade_into(outputs, store, found, options, own_of):
     """Grade what changed, and add every report. Returns {key of a student: why it could not be graded}.
 
-    own_of: called with a student for the files of the instructor's own exercises.
+    own_of(student): the files of the instructor's own exercises for this student.
     """
     progress = Progress(len(found))
 

@@ -72,13 +72,13 @@ def packed(data):
 
 
 def asked_by_check(exercise):
-    """What the students' own check compares, with the right results, as plain data; of a puzzle, never the answer."""
+    """What the students' own check compares, with the right results, as plain data. A puzzle's answer is not in it."""
     asked = exercise.calls[: COMPARED[exercise.check]]
-    replies, rest, puzzle = calls.run_calls(exercise.worked, asked), len(exercise.calls) - len(asked), None
     if exercise.open_ended:
         plan = exercise.plan[: COMPARED[exercise.check]]
-        replies, rest = [{"values": [None]}], len(exercise.plan) - len(plan)
-        puzzle = [exercise.embeddings, plan]
+        puzzle, replies, rest = [exercise.embeddings, plan], [{"values": [None]}], len(exercise.plan) - len(plan)
+    else:
+        puzzle, replies, rest = None, calls.run_calls(exercise.worked, asked), len(exercise.calls) - len(asked)
     return {
         "title": exercise.title,
         "name": exercise.name,

@@ -33,7 +33,7 @@ def files_of_folders(folder, of_class):
 
 
 def files_by_student(folder, of_class, students, full_names):
-    """({key of a student with a folder: the student's files}, sentences on students and folders without the other).
+    """({key of a student with a folder: the student's files}, sentences on folders and on students that match none).
 
     full_names: {key of a student: the name in a gradebook}. Ends the program if it is unclear whose folder one is.
     """

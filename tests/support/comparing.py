@@ -56,7 +56,7 @@ def steps(shares):
 
 
 def with_numbers(page, key, parts):
-    """A page whose counts after this key, of so many parts of one, are numbers whose last digit may move by one."""
+    """The page with each count after this key, in parts of one, as a decimal whose last digit may move by one."""
     decimals = len(str(parts)) - 1
     number = lambda count: f"{int(count[0]) / parts:.{decimals}f}"
     return re.sub(rf'(?<="{key}":)[][,0-9-]+', lambda counts: re.sub(r"-?\d+", number, counts[0]), page)
