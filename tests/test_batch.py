@@ -233,6 +233,7 @@ def once(action):
     return step
 
 
+@pytest.mark.every_setting("a run that is killed")
 def test_a_process_that_is_killed_in_the_middle_loses_nothing(handed, tmp_path):
     def kill():
         next(each.child for each in grading_process.running_processes if each.child).kill()
@@ -661,6 +662,7 @@ def test_answers_that_hang_leave_time_for_the_others(body, tmp_path):
     assert time.monotonic() - begin < 60  # 135 s for one that closed its socket, once
 
 
+@pytest.mark.every_setting("a submission whose time is over")
 def test_what_a_submission_finished_counts_when_its_time_is_over(tmp_path):
     late = notebook({})
     late["cells"] += [{"cell_type": "code", "source": HOG, "metadata": {}, "outputs": []}] * 30
@@ -683,12 +685,10 @@ TO_GRADESCOPE = {
     "a PDF": ({"work.pdf": b"%PDF"}, 0, "No notebook was found in this submission. It contains work.pdf"),
     "damaged": ({NAME: RIGHT[:999]}, 0, "damaged"),
 }
-ANY_FILE = pytest.mark.every_setting("submissions of every kind on Gradescope")
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(each, marks=() if each == "one" else ANY_FILE) for each in TO_GRADESCOPE]
-)
+@pytest.mark.every_setting("submissions of every kind on Gradescope")
+@pytest.mark.parametrize("kind", TO_GRADESCOPE)
 def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, here):
     assert "Programming Assignment worth 9 points." in here("--autograder", tmp_path / "autograder.zip", *CHAPTER)[1]
     source = tmp_path / "source"

@@ -93,6 +93,7 @@ def test_a_changed_sentence_runs_nothing_and_changed_code_its_notebook_only(clon
     assert runs(clone) == 5 and made(clone) == before, "outputs changed by hand are not kept"
 
 
+@pytest.mark.every_setting("a chapter that does not run, in a build")
 def test_a_chapter_that_does_not_run_leaves_both_notebooks_as_they_were(clone):
     before = made(clone)
     write(clone, CHAPTER.replace("print(my_sum())", "print(my_sum() + 1)"))  # only the learner's stub breaks: None + 1

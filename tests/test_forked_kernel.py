@@ -31,6 +31,7 @@ def forking(monkeypatch):
     process.wait()
 
 
+@pytest.mark.every_setting("a killed kernel")
 def test_a_killed_kernel_is_gone(forking):
     manager = KernelManager(kernel_name=forked_kernel.NAME)
     manager.start_kernel()

@@ -114,6 +114,7 @@ def weights():
 
 
 FUTURE = oracles.future(4)
+MORE_HEADS = pytest.mark.every_setting("more heads than are read")
 
 
 # --- masked cells -----------------------------------------------------------------------------------------------------
@@ -136,6 +137,7 @@ def test_masked_cells_count_in_no_sum_and_are_read_as_masked(see):
     assert hatch.get_attribute("d").count("L") == int(FUTURE.sum())
 
 
+@pytest.mark.every_setting("large maps")
 def test_masked_cells_of_a_large_map_are_grey(see):
     shown = see(
         live.show_attention, torch.full((17, 17), 1 / 17), [str(n) for n in range(17)], masked=oracles.future(17)
@@ -166,6 +168,7 @@ def test_dropout_counts_no_masked_weight(see):
     )
 
 
+@pytest.mark.every_setting("padding of every length")
 def test_every_way_to_hide_padding_says_what_it_does_for_any_number_of_words(see):
     scores = 5 * examples.inputs() @ examples.inputs().T
     shown = see(live.show_padding, scores, TOKENS, TOKENS)
@@ -242,7 +245,7 @@ def test_a_query_is_read_from_its_largest_key_down_and_a_second_click_lets_go(se
     assert page.state(shown)["query"] == 2 and frames(shown, PICKED) == 1
 
 
-@pytest.mark.parametrize("heads, more", [(3, False), (4, True)])
+@pytest.mark.parametrize("heads, more", [(3, False), pytest.param(4, True, marks=MORE_HEADS)])
 def test_of_many_heads_three_are_read_and_one_that_is_picked_alone(heads, more, see):
     table = weights() ** torch.arange(1, heads + 1)[:, None, None]
     shown = see(live.show_attention, table, TOKENS)

@@ -56,7 +56,7 @@ def by_touch(shown, kind, control):
         control.locator("input").first.tap()
 
 
-@each_figure
+@few_figures(5, "controls of other figures")
 def test_every_control_works_by_keyboard_mouse_and_touch_and_all_numbers_are_torchs(name, chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html(name), has_touch=True)
     agrees(shown, name)

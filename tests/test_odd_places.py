@@ -78,6 +78,7 @@ def place():
 
 
 LONG = pytest.mark.in_matrix("odd places")
+NO_UTF_8 = pytest.mark.every_setting("a machine that knows no UTF-8")
 OTHERS = pytest.mark.every_setting("commands in an odd folder")
 
 
@@ -171,7 +172,11 @@ def test_a_chapter_is_built(place, setting):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["links", "a/b"], *(pytest.param(each, marks=LONG) for each in (["build", "97"], ["site"]))]
+    "arguments",
+    [
+        pytest.param(["links", "a/b"], marks=NO_UTF_8),
+        *(pytest.param(each, marks=LONG) for each in (["build", "97"], ["site"])),
+    ],
 )
 def test_a_machine_that_knows_no_utf_8_makes_the_same(arguments, tmp_path):
     """Its files, streams and names are in ASCII, so that whatever forgets to name an encoding fails."""

@@ -3,6 +3,7 @@
 import json
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 from course_tools.commands import lab
@@ -40,6 +41,7 @@ PROGRESS = {
 }
 
 
+@pytest.mark.every_setting("notebooks of an earlier version")
 def test_a_notebook_and_its_progress_go_on(tmp_path, monkeypatch):
     clone = bare_clone.copy(tmp_path / "clone")
     monkeypatch.setattr(lab, "WORK", clone / "work")

@@ -290,6 +290,7 @@ open({result!r}, "w").write("forged")
 
 
 @LINUX
+@pytest.mark.every_setting("what an answer leaves running")
 def test_without_protection_nothing_that_an_answer_leaves_running_outlives_it(tmp_path):
     mark, result = tmp_path / "mark", tmp_path / "result"
     code = STRAY.format(code=REWRITES.format(mark=str(mark), result=str(result)), mark=str(mark))

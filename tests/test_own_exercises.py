@@ -366,6 +366,7 @@ SPIES = """def my_local_weights(scores, width):
 """
 
 
+@pytest.mark.every_setting("answers that look for an own exercise's oracle")
 def test_an_answer_finds_neither_the_file_of_the_exercise_nor_its_oracle(do, tmp_path):
     skip_without(BEST)
     folder = lay(tmp_path / "exercises", {"local.py": EXAMPLE.encode()})

@@ -144,6 +144,7 @@ def test_who_ends_the_command_finds_nothing_half_made(tmp_path):
 # --- what is on the pages ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_setting("every link of the site")
 def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site, parts):
     for name, found in parts.items():
         assert [url for url in found.loads if re.match(r"(https?:)?//", url)] == [], name

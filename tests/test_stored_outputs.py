@@ -120,6 +120,7 @@ def test_a_changed_or_missing_picture_is_reported():
     assert different_pictures(stored[:1], stored) == [2]
 
 
+@pytest.mark.every_setting("how a difference is shown")
 def test_a_difference_is_shown_as_from_stored_to_new_and_without_colours(tmp_path):
     stored = [new_output("stream", name="stdout", text="first\nas it was\n")]
     cells = [

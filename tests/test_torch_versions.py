@@ -92,6 +92,7 @@ torch.version.cuda, torch.cuda._is_compiled, torch.cuda.is_available = "13.0", l
 """
 
 
+@pytest.mark.every_setting("CUDA's compiler without a card")
 def test_chapter_6_starts_silently_where_there_is_cudas_compiler_and_no_card(tmp_path):
     """As on Colab without a GPU."""
     code = stored.cell(stored.of_chapter(6), "imports").source

@@ -176,6 +176,7 @@ def places(data):
     return [found for at, entry in entries for found in [(data, at), *places(entry)]]
 
 
+@pytest.mark.every_setting("every change of a reply")
 def test_no_change_of_replies_stops_the_judge():
     chance = random.Random(0)
     things = [*FOREIGN.values(), *PLAIN.values()]
