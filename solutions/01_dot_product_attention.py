@@ -181,9 +181,9 @@ print(weights @ embedded(story))
 #
 # ### If you get stuck
 #
-# When an answer is wrong, `check` says what it found and asks you a question. After that, `hint("1.1")` says more each
-# time you run it. `solution("1.1")` becomes available after a right answer, all hints, or three different attempts.
-# From exercise 1.2 on, once your answer is right, `quiz("1.2")` asks about your own code. Type these calls into any
+# When an answer is wrong, `check` says what it found and asks you a question. After that, `hint("1.1")` says more
+# each time you run it. `solution("1.1")` becomes available after a right answer, all hints, or three different
+# attempts. Where a right answer offers a quiz, `quiz("1.2")` asks about your own code. Type these calls into any
 # cell.
 
 # %% [markdown]
@@ -528,8 +528,8 @@ assert check("1.3", my_attention).status == "right"
 check("1.3", my_attention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Row $i$ of `queries @ keys.T` holds the scores of query $i$ against all keys, so softmax runs along
-# the last dimension. The code fixes no number of tokens: the shapes follow from the arguments.
+# **Why it works.** Row $i$ of `queries @ keys.T` holds the scores of query $i$ against all keys, so softmax runs
+# along the last dimension. No number of tokens is hard-coded: the shapes follow from the arguments.
 
 # %% [markdown]
 # ### Exercise 1.4 · Two groups that keep to themselves

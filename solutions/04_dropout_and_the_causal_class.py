@@ -69,9 +69,9 @@ review()
 # %% [markdown]
 # ## The causal class
 #
-# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model needs
-# them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. One step looks strange:
-# in training, **dropout** drops weights at random. When does that help or hurt?
+# You have all the parts of causal attention: three matrices, scores, a mask, softmax and a weighted sum. A model
+# needs them as one layer that reads many sentences at once, can be saved, and can be moved to a GPU. A new step looks
+# strange: in training, **dropout** drops weights at random. When does that help or hurt?
 #
 # You know most lines of the class below from chapters 2 and 3. The new ones make the mask once, for `context_length`
 # tokens, and use its upper left corner for a shorter sentence. `check_dropout` refuses impossible rates; for now, ours
@@ -188,13 +188,13 @@ print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtyp
 # on the CPU, where the GPU cannot use it. So the mask is a buffer. It stays `bool`, because `.to(torch.float64)`
 # converts only floating-point tensors.
 #
-# Dropout remains.
+# Now for dropout.
 
 # %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
 show_layer("dropout")
 
 # %% [markdown]
-# Just before the values are mixed, it sets weights to 0 at random.
+# Just before the values are mixed, dropout sets weights to 0 at random.
 #
 # ## What dropout does to a row
 #
@@ -291,7 +291,7 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 
 # %% [markdown]
 # Left alone, each weight keeps its average. In the rescaled rows (empty ones left out), the large weight falls to
-# 0.54 and the small ones rise to 0.23. So dropout leaves rows as they are.
+# 0.54 and the small ones rise to 0.23. So dropout does not rescale rows.
 #
 # What if we dropped *scores* before softmax? Then every row would sum to 1 by itself.
 
@@ -331,7 +331,7 @@ for rate, reading in [(0.5, 1.0), (0.2, 3.0)]:
 # $\frac{p}{1-p}\sum_i w_i^2v_i^2$ to the squared error, on average: above, 1 and 0.5, then 2.25 and 1.125. For values
 # of equal size, this penalises large weights. Does that help?
 #
-# Let a head read eight thermometers in each of many rooms. Each has a key of 16 numbers: the first says whether it is
+# In each of many rooms, a head reads eight thermometers. Each has a key of 16 numbers: the first says whether it is
 # precise (1) or not (0); the other 15 are random and mean nothing. (You need not read the functions.)
 
 # %% name="rooms"
@@ -422,11 +422,11 @@ print()
 compare(n=6, precise=4, error=0.6)
 
 # %% [markdown]
-# With 300 rooms, there is nothing left to gain. With six, $p = 0.5$ raises the average from 0.126 to 0.165 (two heads
-# of five gain). The penalty is on $w_i^2v_i^2$, so weight also moves to readings near 0: with few rooms, the query
-# uses the meaningless numbers to pick those out. Equal weights (0.091) do best.
+# With 300 rooms, there is little to gain. With six, $p = 0.5$ raises the average from 0.126 to 0.165 (two heads of
+# five gain). The penalty is on $w_i^2v_i^2$, so weight also moves to readings near 0: with few rooms, the query uses
+# the meaningless numbers to pick those out. Equal weights (0.091) do best.
 #
-# Now 30 rooms with one precise thermometer, first with errors up to 0.6, then with none. When will dropout hurt?
+# Try 30 rooms with one precise thermometer, first with errors up to 0.6, then with none. When will dropout hurt?
 
 # %% name="one-precise"
 compare(n=30, precise=1, error=0.6)
@@ -502,7 +502,7 @@ check("4.1", MyDropout)
 # %% [markdown]
 # ## What dropout does to a head that looks something up
 #
-# The head of exercise 3.3 also depends on a single token. To tell whether a letter has occurred before, the head gives
+# The head of exercise 3.3 depends on a single token. To tell whether a letter has occurred before, the head gives
 # nearly all its weight to an earlier copy (receiving a 1) or to `<s>` (receiving a 0). A result above one half counts
 # as "yes". At $p = 0.5$, how often will the second "a" say yes?
 

@@ -91,8 +91,8 @@ print(placed("ba"))
 #
 # Write three matrices for a causal head that reads up to eight letters. Every token but the first should give at
 # least nine tenths of its weight to the token before it, whatever the letters are, and receive that token's letter:
-# four numbers, about 1 in the letter's place. What the first token receives does not matter. Choose any width $d_k$;
-# scores are divided by $\sqrt{d_k}$.
+# four numbers, about 1 in the letter's place and about 0 elsewhere. What the first token receives does not matter.
+# Choose any width $d_k$; scores are divided by $\sqrt{d_k}$.
 
 # %% name="exercise-5-1"
 def my_look_back():

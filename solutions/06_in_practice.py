@@ -81,7 +81,7 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# A layer in one source, an article, takes queries, keys, values and a mask as separate arguments. Ours has heads as in
+# One source, an article, has a layer that takes queries, keys, values and a mask separately. Ours has heads as in
 # chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate function does the
 # hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
 
@@ -481,9 +481,9 @@ heads = torch.rand(1, 4, 6, 8)  # (B, num_heads, T, head_dim)
 print("without dropout:", fast(heads), "| with dropout:", fast(heads, 0.1))
 
 # %% [markdown]
-# On a CPU, FlashAttention does not support dropout. (A GPU's default one does, but only in 16 bits.) Before PyTorch
-# 2.14 it also needs a batch dimension, so `fast(heads[0])` is `False`. Our class gives a single sequence a batch
-# dimension, and is fast in every version. What do we gain?
+# On a CPU, FlashAttention does not support dropout. (On a GPU it does, but only in 16 bits.) Before PyTorch 2.14 it
+# also needs a batch dimension, so `fast(heads[0])` is `False`. Our class gives a single sequence a batch dimension,
+# and is fast in every version. What do we gain?
 
 # %% [markdown]
 # ### Memory
@@ -774,7 +774,7 @@ for name, given in [("with padding=", padding), ("without it", None)]:
 answer("Q6.3", "a")
 
 # %% [markdown]
-# `FlopCounterMode` counts **FLOPs**, the additions and multiplications, of our matrix products. What does the $T$-th
+# `FlopCounterMode` counts **FLOPs**, the additions and multiplications in our matrix products. What does the $T$-th
 # token cost?
 
 # %% name="flops"
@@ -802,7 +802,7 @@ print("factor saved at 1024:", work[False][-1] / work[True][-1])
 # cache it grows almost like $T$: the factor is 1.8. At 1024 tokens the cache saves a factor of 1024. Is a step 1024
 # times faster?
 
-# %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end a hundred times lower or more." tags=["nbval-ignore-output"]
+# %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end at least 100 times lower." tags=["nbval-ignore-output"]
 def milliseconds_of_next(T, cached):
     """The time that the T-th token takes."""
     numbers, caches = torch.zeros(T, dtype=torch.long), (None, None)

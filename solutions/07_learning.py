@@ -323,7 +323,7 @@ print(f"more than once:    share of positions {(count > 1).float().mean():.2f}")
 # ## Which head does it?
 #
 # `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, where PyTorch lets
-# us listen: this **hook** is a function that is called with what enters a layer.
+# us listen: a **hook** is a function that is called with what enters a layer.
 
 # %% name="watch"
 @torch.no_grad()

@@ -70,7 +70,7 @@ for name in pretrained.FILES:
 # be reached, they come from a Python package uploaded by a stranger.
 #
 # Can we use a stranger's file? Yes, without trusting it. A SHA-256 **digest** reduces a file to 64 characters, and
-# nobody knows how to make a second file with the same one. The course knows the digests of the originals, and
+# nobody knows how to make a second file with that digest. The course knows the digests of the originals, and
 # `download` keeps no other file. Nor does it run any code: one file is text; the other, in the safetensors format,
 # holds only names and numbers.
 
@@ -231,8 +231,8 @@ print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 
 # %% [markdown]
 # We have loaded 22,565,376 numbers. Three tensors were left out: a list of positions, and the weight and bias of an
-# unused layer. `load_state_dict` would have refused a missing name, an unexpected one, or a wrong shape. You now have a
-# real model, in about 80 lines around your own attention.
+# unused layer. A missing or unexpected name, or a wrong shape, would have raised an error. You now have a real model,
+# in about 80 lines around your own attention.
 
 # %% [markdown]
 # ## Does it work?

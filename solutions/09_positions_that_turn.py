@@ -598,10 +598,10 @@ check("9.5", my_cached)
 # %% [markdown]
 # ## One layer
 #
-# You now have nearly all the parts of attention in ten model families. Two appear elsewhere: Gemma 2 keeps scores
-# within bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three functions are still missing.
-# The second also supports a **sliding window**: a token sees only the last few tokens, including itself. (Chapter 10
-# explains why.)
+# You now have nearly all the parts of attention in ten model families. Two parts appear elsewhere: Gemma 2 keeps
+# scores within bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three functions are still
+# missing. The second also supports a **sliding window**: a token sees only the last few tokens, including itself.
+# (Chapter 10 explains why.)
 
 # %% name="shared-steps"
 def repeat_groups(heads, num_heads):
@@ -622,7 +622,7 @@ def hidden_keys(num_new, num_tokens, window=None, device=None):
 print(hidden_keys(5, 5, window=3).int())
 
 # %% [markdown]
-# Row 4 sees keys 2, 3 and 4. The third adds what the caller hides, such as padding.
+# Row 4 sees keys 2, 3 and 4. The third function adds the caller's mask, such as padding.
 
 # %% name="hidden-from"
 def hidden_from(queries, keys, mask=None, window=None):
@@ -645,10 +645,10 @@ def hidden_from(queries, keys, mask=None, window=None):
 # and the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
 # `fused_attention` calls the kernel, which needs a full matrix to hide more than the future. So a window is processed
 # in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each query and
-# key. With any one of window, padding and sinks, a layer of width 256 or more keeps at most about 1.5 times as much
-# for its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with sinks
-# or few key heads can keep more. Three things still need a stored matrix: a mask with an entry for each pair of
-# tokens, $(B, T, T)$; bounds for scores; and, on a CPU, dropout.
+# key. With a window, padding or sinks alone, a layer of width 256 or more keeps at most about 1.5 times as much for
+# its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with sinks or
+# few key heads can keep more. Three things still need a stored matrix: a mask with an entry for each pair of tokens,
+# $(B, T, T)$; bounds for scores; and, on a CPU, dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):

@@ -228,8 +228,8 @@ live.show_tiles(table, values, words, size=2)
 # ## What that saves, and what it costs
 #
 # A forward pass now needs only matrices of shape (T, size). What about training? For the derivatives PyTorch keeps
-# what they need of each step, for every tile. Instead, we can keep only queries, keys and values, and *recompute* the
-# rest when derivatives are needed. In PyTorch a function with its own backward pass does it.
+# what they need from each step of every tile. Instead, we can keep only queries, keys and values, and *recompute* the
+# rest when derivatives are needed. In PyTorch, a function with its own backward pass does this.
 
 # %% name="again"
 class Again(torch.autograd.Function):
@@ -795,7 +795,7 @@ for (times, way), values in shares.items():
     print(f"written {times} x, {way:8}", *(f"{share:5.2f}" for share in values))
 print("cache, written 1 x: ", *(f"{2 * 64 * n:5}" for n in pairs), "(state: 4096)")
 
-# %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays near 1 up to 128 keys and falls to 0.33 at 512. That of the delta rule falls from 1 after 32 keys to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule does nearly as well as before."
+# %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays near 1 up to 128 keys and falls to 0.33 at 512. The delta rule's falls from 1 after 32 keys to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule does nearly as well as before."
 pictures.show_curves(
     {f"{way}, written {times} x": shares[times, way]
      for times in [1, 2] for way in ["linear", "delta"]},
@@ -810,7 +810,7 @@ pictures.show_curves(
 # written twice. But of 64 values, each written once, it loses a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything but also keeps everything: 65,536 numbers for 512 keys,
-# where the state has 4,096. Every state of fixed size here also loses some of a long text. Many of today's models mix
+# where the state has 4,096. Every state of fixed size here loses part of a long text. Many of today's models mix
 # methods: a few layers cache all tokens; the others use a window or a state.
 
 # %% [markdown]

@@ -728,8 +728,8 @@ for name, logs in zip(["zeros", "mean"], found):
 # which method you used. And *why* does the lead fall? The receiver's log-probability hardly falls, from -0.380 to
 # -0.552. Instead the **giver's** rises, from -5.989 to -2.991.
 #
-# What does "to" look at in head 23.3? We also print the token whose score the head lowers most. Its columns of
-# `out_proj` (chapter 8) turn its output into a vector, which we compare with the whole vocabulary.
+# What does "to" look at in head 23.3? We also print the token that it lowers most. The head's columns of `out_proj`
+# (chapter 8) turn its output into a vector, which we compare with the whole vocabulary.
 
 # %% name="where-it-looks"
 said, record = [], []

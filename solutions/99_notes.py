@@ -571,7 +571,7 @@ def bounded(score, sequence, head, t, s):
     return torch.where(s <= t, 0.5 * torch.tanh(score / 0.5), -torch.inf)
 
 
-with torch.no_grad(), warnings.catch_warnings(action="ignore"):  # it recommends torch.compile
+with torch.no_grad(), warnings.catch_warnings(action="ignore"):  # PyTorch advises compiling
     asking, (keys, values, _) = layer.project(tokens)
     flexible = flex_attention(asking, keys, values, bounded)
     exact = layer.weights(asking, keys) @ values

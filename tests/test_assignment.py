@@ -216,8 +216,8 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
         ("chapters = [3]", "student,mark\nx,1\n", "column 'mark' is unknown"),
         ("chapters = [3]", "student,points\nx,much\n", "row 2: 'much' is not a number"),
         ("chapters = [3]", "student\nM\udcfcller\n", "save this file as UTF-8"),
-        ("chapters = [3]", "student,points\n,1\n", "row 2: it needs a student, and a known exercise or none"),
-        ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: it needs a student, and a known exercise or none"),
+        ("chapters = [3]", "student,points\n,1\n", "row 2: name a student; the exercise must be known or empty"),
+        ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: name a student; the exercise must be known or empty"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(toml, adjustments, words, read):
@@ -239,9 +239,7 @@ def test_the_quiz_weighs_what_the_assignment_says(read):
     found = read('chapters = [3]\nquiz_percent = 50\n[points]\n"3.1" = 10', rows)
     grade = found.grade_of(report())
     assert grade.points[0] == pytest.approx((10 + POINTS["3.2"]) * (0.5 + 0.5 * 3 / 5))
-    assert grade.remarks == [
-        "3 of your 5 answers about your own code were right; 50 % of the points count in that proportion."
-    ]
+    assert grade.remarks == ["Right answers about your own code: 3 of 5. 50 % of the points are scaled by that share."]
     all_of_three = read('chapters = [3]\nquiz_percent = 50\nquiz_questions = 3\n[points]\n"3.1" = 10', rows)
     assert all_of_three.grade_of(report()).points[0] == 10 + POINTS["3.2"]
 

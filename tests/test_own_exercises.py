@@ -262,7 +262,7 @@ def test_a_puzzle_with_a_wrong_oracle_or_none_that_runs_is_named(do, tmp_path):
     lay(tmp_path, {"puzzle.py": other.encode()})
     assert "this right answer is judged wrong" in do(command.main, "test", tmp_path)
     lay(tmp_path, {"puzzle.py": PUZZLE.replace("def oracle(words)", "def oracle()").encode()})
-    assert "puzzle.py: calls or oracle stop with TypeError" in do(command.main, "test", tmp_path)
+    assert "puzzle.py: calls or oracle raised TypeError" in do(command.main, "test", tmp_path)
 
 
 def test_a_puzzle_is_graded_with_the_rest(do, tmp_path):

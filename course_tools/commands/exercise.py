@@ -2,7 +2,7 @@
 
 new FOLDER                writes an example into the folder for you to change
 new FOLDER --seed TEXT    writes seven exercises, one from each family of problems; the text decides which
-... --students FILE       also writes another puzzle for each student; the file has a name in each line
+... --students FILE       also writes each student a personal puzzle; the file has one name per line
 test FOLDER               tests each exercise's oracle, right answers and wrong answers, under several seeds
 build FOLDER              writes FOLDER/own_exercises.ipynb, to hand out, and one into each student's folder
 """
@@ -91,7 +91,7 @@ def names_in(path):
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        sys.exit(f"{path} cannot be read: {error}. Write one name in each line, in UTF-8.")
+        sys.exit(f"{path} cannot be read: {error}. Write one name per line, in UTF-8.")
     names = list(dict.fromkeys(filter(None, map(str.strip, lines))))
     if bad := [name for name in names if name.startswith(".") or set(name) & set('/\\<>:"|?*')]:
         sys.exit(f"{path}: {bad[0]!r} cannot be the name of a folder; use the student's id.")

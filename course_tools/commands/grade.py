@@ -63,7 +63,7 @@ def parser():
         "--workers", type=int, default=usable_processors(), metavar="N", help="number of submissions graded at once"
     )
     parser.add_argument(
-        "--fewer", action="store_true", help="remove students of the last run who are not among these submissions"
+        "--fewer", action="store_true", help="remove students in the last run who have no submission now"
     )
     parser.add_argument("--doctor", action="store_true", help="report this machine's protection and speed")
     parser.add_argument(

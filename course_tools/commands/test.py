@@ -1,4 +1,4 @@
-"""python3 -m course_tools test: run the course's tests, in parallel if there is more than one core.
+"""python3 -m course_tools test: run the course's tests in parallel.
 
 By default, each runs in one setting. `--all` also runs the others; `--changed` runs what your edits since the last
 commit can affect; `--matrix` tests other versions of torch and Python, and odd folders; `--coverage` ends with the

@@ -24,7 +24,7 @@ POINTS_GIVEN = "Your instructor gave {:g} points for this exercise."
 POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
 EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
-QUIZ_RESULT = "{:g} of your {} answers about your own code were right; {:g} % of the points count in that proportion."
+QUIZ_RESULT = "Right answers about your own code: {:g} of {}. {:g} % of the points are scaled by that share."
 NO_PRIVATE_SEED = "No private seed is set: answers are tested with the course's own numbers, which anybody can look up."
 LATE_PENALTY = "This was handed in late: {:g} % of the points are deducted."
 NEW_ASSIGNMENT = """\
@@ -276,7 +276,7 @@ def table_rows(path, columns):
 def problem_in_row(fields, points_of):
     """The first error in a row of adjustments.csv, {column: text}; or None."""
     if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
-        return "it needs a student, and a known exercise or none"
+        return "name a student; the exercise must be known or empty"
     if fields["points"] and parsed_number(fields["points"]) is None:
         return f"{fields['points']!r:.60} is not a number of points"
     for name in ("excused", "regrade"):

@@ -21,7 +21,7 @@ def drawn(seed):
 
 
 def drawn_for_students(seed, names):
-    """{name of a file, in a folder with a student's name: its text}: another puzzle for each of these students."""
+    """{name of a file, in a folder with a student's name: its text}: a different puzzle for each of these students."""
     return {f"{name}/puzzle.py": drawn_from("puzzle", f"{seed} {name}") for name in names}
 
 

@@ -27,7 +27,7 @@ WORST_TO_BEST = [NOT_ATTEMPTED, NOT_YET, RIGHT]
 IN_SEVERAL_NOTEBOOKS = "{} notebooks contain this exercise; the answer in {} counts."
 IN_TOO_MANY_NOTEBOOKS = (
     "{} notebooks contain this exercise, with {} different answers. Only the last {} by name were compared, and the"
-    " best of these, in {}, counts. To choose yourself, hand in one notebook."
+    " best of these, in {}, counts. To decide which one counts, hand in only one notebook."
 )
 MOST_ANSWERS = 3  # different ones to an exercise: old versions cost nobody points, but forty guesses do not pay
 DEPENDS_ON_CHANCE = (
@@ -35,9 +35,9 @@ DEPENDS_ON_CHANCE = (
     " uninitialised memory (`torch.empty`)."
 )
 OTHER_SEED = 1
-DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition, or the last one checked, counts."
+DEFINED_TWICE = "`{}` is defined {} times in the notebook; the better of the last one and the last one checked counts."
 RIGHT_WITH_HELPERS = (
-    "This answer uses {}, which is not right yet. With a right version of it, this answer is right, so it counts."
+    "This answer uses {}, not right yet. With the course's version, this answer is right, so it counts."
 )
 DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, so the chapter's definition was used."
 RIGHT_WITH_ALL_CELLS = (
@@ -186,7 +186,7 @@ class SubmissionGrader:
         lines = {id: attempt.lines for id, attempt in attempts.items() if attempt.lines is not None}
         remarks = self.remarks[:MOST_REMARKS]
         if len(self.remarks) > MOST_REMARKS:
-            remarks.append(f"There are {len(self.remarks) - MOST_REMARKS} more remarks.")
+            remarks.append(f"Remarks not shown: {len(self.remarks) - MOST_REMARKS}.")
         return Report(
             student=self.task.student,
             graded=[

@@ -88,7 +88,7 @@ class GradesAndPages:
         if path.exists() and ours != sha256(path.read_bytes()).hexdigest().encode():
             aside = next(name for k in count(1) if not (name := self.out / f"grades changed by hand {k}.csv").exists())
             path.rename(aside)
-            print(f"{path} was changed by hand and is now {aside.name}. Write your decisions in {ADJUSTMENTS_FILE}.")
+            print(f"{path} was edited, so it was renamed {aside.name!r}. Write your decisions in {ADJUSTMENTS_FILE}.")
         files.replace(path, content)
         files.replace(mark, sha256(content).hexdigest().encode())
 

@@ -163,7 +163,7 @@ def hides(found):
         moved = [table[entry] for table in found.rows_moved([change.fix for change in changes], [entry])]
         seen = [change.words for change, rows in zip(changes, moved) if rows and row in rows]
         unseen = [change.words for change, rows in zip(changes, moved) if rows is not None and row not in rows]
-        prompt = f"`result[..., {row}, :]` does not depend on {entry_words(found, entry)}. Which change makes it do so?"
+        prompt = f"`result[..., {row}, :]` ignores {entry_words(found, entry)}. Which change makes it depend on that?"
         yield from ((prompt, words, unseen) for words in seen[:1])
 
 

@@ -138,7 +138,7 @@ def exercise_of(id, file, text):
     try:
         return as_puzzle(found, names["EMBEDDINGS"]) if "EMBEDDINGS" in names else found
     except Exception as error:
-        raise Unusable(f"{file}: calls or oracle stop with {type(error).__name__}: {error}.") from error
+        raise Unusable(f"{file}: calls or oracle raised {type(error).__name__}: {error}.") from error
 
 
 def as_puzzle(exercise, embeddings):

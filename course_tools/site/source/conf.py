@@ -1,4 +1,4 @@
-"""Sphinx's settings for the site. Its pages are written by course_tools/site; `python3 -m course_tools site` builds."""
+"""Sphinx's settings for the site. course_tools/site writes its pages; `python3 -m course_tools site` builds them."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-// The page's address holds the state of figures' controls, as scaling-1.d_k=16, so that a link can restore it.
+// The page's address holds the state of figures' controls, such as scaling-1.d_k=16, so that a link can restore it.
 document.addEventListener("DOMContentLoaded", () => {
   const counts = {}, first = new Map(), asked = new URLSearchParams(location.search); // first: each figure's first state
   for (const figure of document.querySelectorAll(".course-figure")) {

@@ -1,2 +1,2 @@
-// A page opened from disk may not read the other pages, which search would quote.
+// A page opened from disk cannot read the other pages, which search would quote.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
