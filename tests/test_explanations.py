@@ -169,6 +169,23 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
     ),
     ("2.4", KEPT, "The mistake is in line 10", "When is this condition true", "Remove `if self.values is None:`"),
     (
+        "2.2",
+        "def my_matrix(layer):\n    weight = layer.weight\n    if weight.shape[0] == weight.shape[1]:\n"
+        "        return weight\n    return weight.T\n",
+        "The mistake is in line 3",
+        "What is each part of this line for?",
+        "Remove line 3, `if weight.shape[0] == weight.shape[1]: return weight`",
+    ),
+    (
+        "7.3",
+        "def my_floor(probabilities):\n    floor = 0\n    for k in range(probabilities.shape[0]):\n"
+        "        if probabilities[k] == 0:\n            break\n"
+        "        floor = floor - probabilities[k] * probabilities[k].log()\n    return floor\n",
+        "The mistake is in line 5, `break`",
+        "Which iterations are still needed",
+        "write `continue` instead of `break`",
+    ),
+    (
         "4.1",
         "class MyDropout(nn.Module):\n    def __init__(self, p):\n        super().__init__()\n        self.p = p\n\n"
         "    def forward(self, x):\n        return x * (torch.rand(x.shape) >= self.p) / (1 - self.p)\n",
@@ -214,7 +231,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_shared(keys, num_heads):\n    groups = []\n    for head in range(num_heads):\n"
         "        groups.append([head * keys.shape[1] // num_heads])\n    heads = []\n    for group in groups:\n"
         "        heads.append(keys[:, groups[head][0]])\n    return torch.stack(heads, dim=1)\n",
-        "In line 7, `head` still has its value from the last turn of a loop that is over.",
+        "In line 7, `head` still has its value from the last iteration of a loop that is over.",
     ),
     (
         "7.4",
@@ -227,7 +244,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_shared(keys, num_heads):\n    heads = []\n    for head in range(num_heads):\n"
         "        group = head % keys.shape[1]\n        heads.append(keys[:, group])\n"
         "    return torch.stack(heads, dim=1)\n",
-        "Look at line 4, `group = head % keys.shape[1]`. When `head` is 1, it gives 1. With the right value there,"
+        "Look at line 4, `group = head % keys.shape[1]`. When `head` is 1, it gives 1. With a different value there,"
         " your result would be right. What should it give?",
     ),
     (  # so is a value that is too large
@@ -295,7 +312,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_padding_mask(lengths, num_tokens):\n    mask = torch.zeros(len(lengths), 1, num_tokens) > 0\n"
         "    for b in range(len(lengths)):\n        for t in range(int(lengths[b]) + 1, num_tokens):\n"
         "            mask[b, 0, t] = True\n    return mask\n",
-        "Look at `int(lengths[b]) + 1` in line 4. When `b` is 0, it gives 2. With the right value there",
+        "Look at `int(lengths[b]) + 1` in line 4. When `b` is 0, it gives 2. With a different value there",
     ),
     (  # in a function of one's own, too
         "6.5",
@@ -399,6 +416,15 @@ def test_no_change_is_told_for_a_name_that_stands_for_nothing():
     """Every change would seem to help: what is made anew finds the usual modules."""
     result = heard("1.2", "def my_softmax(scores):\n    return F.softmax(scores, dim=-1)\n")
     assert "'F' is not defined" in result.message and result.mistake is None and not result.hints
+
+
+def test_a_stop_in_a_later_call_is_not_laid_to_the_input_that_is_shown():
+    collects = KEPT.replace("self.values = None\n", "self.values = []\n").replace(
+        "        if self.values is None:\n            self.values = self.W_value(x)\n",
+        "        self.values = [*self.values, *self.W_value(x)]\n        all_of_them = torch.stack(self.values)\n",
+    )
+    message = heard("2.4", collects.replace("@ self.values", "@ all_of_them[-len(x) :]")).message
+    assert "Your code works with this input, but it stopped in a later call in line 11" in message
 
 
 def test_a_change_that_only_makes_up_for_a_mistake_is_no_cause():

@@ -211,7 +211,7 @@ def test_a_duplicated_exercise_cell_is_the_same_case(graded):
     (copy,) = [dict(cell) for cell in made["cells"] if cell["id"] == "exercise-3-2"]
     made["cells"].append(copy | {"source": handed_in.RIGHT})
     found, _ = graded(packed(made))
-    assert answers(found) == only("3.2", RIGHT) and "the last definition, or" in found["3.2"].remarks[0]
+    assert answers(found) == only("3.2", RIGHT) and "the better of the last one" in found["3.2"].remarks[0]
 
 
 def test_deleted_cells_cost_their_own_points_only(graded):

@@ -26,19 +26,9 @@ MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its
 MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_LINES = 2  # lines named besides the first
-MOVING = (
-    "cat",
-    "stack",
-    "view",
-    "reshape",
-    "flatten",
-    "transpose",
-    "permute",
-    "squeeze",
-    "unsqueeze",
-    "repeat",
-    "tensor",
-)
+MOVING = {  # functions and methods that only move numbers
+    "cat", "stack", "view", "reshape", "flatten", "transpose", "permute", "squeeze", "unsqueeze", "repeat", "tensor",
+}  # fmt: skip
 TURNED = ("inverted", "wrong sign")  # kinds of what can be turned round in any of the lines on the way
 MOST_NAMES = 3  # names whose values are told
 MOST_SECONDS = 3  # of computing for one answer, after which no more changes and values are tried out
@@ -462,10 +452,12 @@ class Search:
     def lines_of_makers(self, flow, place, only_unknown=False):
         """The lines, besides its own, in which the names in an expression got the values that they have in a step."""
         node, lines = flow.node(place), set(self.lines_of_own(flow.node(place)))
-        for part in [each for each in ast.walk(node) if isinstance(each, ast.Name) and each.id != "self"]:
-            makers, at = flow.makers.get(part.id, []), flow.last(flow.makers.get(part.id, []), place)
-            lines |= flow.lines_through(part.id)
+        for name in {name_of(part) for part in ast.walk(node)} - {None, "self"}:
+            makers, at = flow.makers.get(name, []), flow.last(flow.makers.get(name, []), place)
             value = None if at is None else flow.steps[at][1]
+            if name.startswith("self.") and type(value) not in (int, float):  # no layer, and no tensor that it keeps
+                continue
+            lines |= flow.lines_through(name)
             lines |= {flow.node(each).lineno for each in flow.written_through(at, place)}
             is_known = not is_uninformative(value) and self.shown_known.contains_unordered(value)
             if at is None or only_unknown and is_known:
@@ -551,7 +543,7 @@ class Search:
         relation = sentences.relation(got, wanted, "your result")
         odd = got is not None and wanted is not None and got.shape != wanted.shape
         grown = odd and len(self.shown.places[self.shown.steps[end][0]]) > 1 and self.words_on_end()  # in several turns
-        words = self.words_on_entry() or grown or self.words_on_start(places) or self.words_on_end()
+        words = self.words_on_entry() or grown or not relation and self.words_on_start(places) or self.words_on_end()
         if not words:
             lines = self.with_code({*self.lines_behind(places), self.flow.end().lineno})
             question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
@@ -590,11 +582,10 @@ class Search:
         if changes:
             node = self.shown.node(changes[-1])
             return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
-        lines = [self.shown.node(at).lineno for at in (tables[0][0], tables[-1][0])]
-        words = say(
-            "others_written" if len(tables) > 1 else "not_written", entry=[*entry], line=lines[0], last=lines[1]
-        )
-        return self.with_makers(words, self.shown.deciding(tables[-1][0]))
+        first, *later = dict.fromkeys(self.shown.node(at).lineno for at, _ in tables)
+        kind, last = "others_written" if len(later) == 1 else "not_written", tables[-1][0]
+        words = say(kind, entry=[*entry], line=first, last=[*later, first][0])
+        return self.with_makers(words, [last, *self.shown.deciding(last)])
 
     def words_on_appended(self, entry, node, got):
         """The same for what became of a list, to which one entry was appended in each turn."""
@@ -618,7 +609,8 @@ class Search:
             return ""
         numbers = [sentences.brief(each.expand(got.shape)[tuple(wrong[0])]) for each in parts]
         values = sentences.named_values([(ast.unparse(self.shown.node(k)), each) for k, each in zip(inside, numbers)])
-        return say("operation", place=place_of(self.program.statement_of(node)), entry=wrong[0], values=values)
+        words = say("operation", place=place_of(self.program.statement_of(node)), entry=wrong[0], values=values)
+        return self.with_makers(words, [place])
 
     def words_on_making(self, kind, entry, place, node):
         """The sentences on the step that made an entry, and on the values that it worked with."""
@@ -634,7 +626,7 @@ class Search:
         turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
         words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
         question = "entry_of_several" if len(values) > 1 else "entry_of_one" if values else "entry"
-        return f"{words} {QUESTIONS[question]}"
+        return self.with_makers(f"{words} {QUESTIONS[question]}", [place])
 
     def named(self, places, but=()):
         """(code, words) for the values of a few steps that a sentence has room for."""
@@ -748,7 +740,10 @@ def with_way_out(statement):
 def is_plain(statement):
     """Whether a statement only asks for sizes, or is a loop over all there is."""
     if isinstance(statement, ast.For):
-        return not any(isinstance(part, (ast.Constant, ast.BinOp)) for part in ast.walk(statement.iter))
+        sizes = [part for each in ast.walk(statement.iter) if locate.asks_for_size(each) for part in ast.walk(each)]
+        others = [each for each in ast.walk(statement.iter) if each not in sizes]
+        begins = fixes.called(statement.iter) == "range" and len(statement.iter.args) > 1
+        return not begins and not any(isinstance(each, (ast.Constant, ast.BinOp)) for each in others)
     values = getattr(statement.value, "elts", [statement.value]) if isinstance(statement, ast.Assign) else []
     return bool(values) and all(map(locate.asks_for_size, values))
 

@@ -167,6 +167,8 @@ def call_fixes(node, program, sizes):
     for keyword in dict.fromkeys([*USUAL_KEYWORDS, *others]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
             yield call(keywords=[*keywords, keyword]), "option missing"
+    for k, _ in enumerate(keywords):
+        yield call(keywords=keywords[:k] + keywords[k + 1 :]), "extra option"
     if name == "dropout":
         others = [keyword for keyword in keywords if not keyword.startswith("training")]
         yield call(keywords=[*others, "training=self.training"]), "dropout in evaluation"
@@ -176,7 +178,8 @@ def call_fixes(node, program, sizes):
 
 
 def index_fixes(node, program, sizes):
-    yield f"({ast.unparse(node.value)})", "wrong index"
+    if not isinstance(program.parents.get(id(node)), ast.Compare):  # sizes and one size are never equal
+        yield f"({ast.unparse(node.value)})", "wrong index"
     whole, index = ast.unparse(node.value), node.slice
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}") if len(parts) == 1 else ():
@@ -310,5 +313,5 @@ def statement_fixes(program, number):
                 new = ast.unparse(node.value).replace(f".{called(node.value)}(", f".{called(node.value)[:-1]}(", 1)
                 yield Fix(number, f"{on} = {new}", "changed in place")
         yield Fix(number, "pass", "extra step")
-    if isinstance(node, (ast.Assign, ast.AugAssign)):
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.If)):
         yield Fix(number, "pass", "extra step")

@@ -82,11 +82,8 @@ def relation(got, wanted, name):
     elif factor and same(x / factor):
         kind = "wrong sign" if abs(factor + 1) < 1e-4 else "times"
     else:
-        kind = (
-            "shuffled"
-            if x.numel() > 3 and x.shape == y.shape and same(x.flatten().sort()[0], y.flatten().sort()[0])
-            else ""
-        )
+        entries = [each.flatten().sort()[0] for each in (x, y)]
+        kind = "shuffled" if x.numel() > 3 and x.shape == y.shape and same(*entries) else ""
     return say(kind, place=name, factor=differences.rounded(factor)) if kind else ""
 
 

@@ -112,7 +112,8 @@ def cases_of(exercise, number, reply):
 def why_no_values(call, reply):
     """Why an answer gave no values, or None."""
     if reply.error:
-        return errors.sentence("Your code stopped", reply.error)
+        later = "Your code works with this input, but it stopped in a later call"  # in another mode, or of another size
+        return errors.sentence(later if reply.values else "Your code stopped", reply.error)
     if not reply.is_layer:
         return "Your class is not a layer: it must inherit from `nn.Module`."
     if reply.unplaced_weights and reply.in_plain_list:
