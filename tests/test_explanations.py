@@ -357,7 +357,9 @@ PLACES = [  # (exercise, code, what the reply says of the place)
 ]
 
 
-@pytest.mark.parametrize("id, code, words", PLACES)
+@pytest.mark.parametrize(
+    "id, code, words", [*PLACES[::2], *(pytest.param(*each, marks=HEARD) for each in PLACES[1::2])]
+)
 def test_what_is_not_proven_is_a_place(id, code, words):
     result = heard(id, code)
     assert result.mistake is None and not result.hints and words in result.message, result
