@@ -87,7 +87,7 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
-    """Weights (..., T, S): rows sum to 1, or to 0 where all keys are hidden (True)."""
+    """Weights (..., T, S): rows of finite scores sum to 1, or to 0 where all keys are hidden (True)."""
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # 16 bits become 32
     lowest = torch.finfo(wide.dtype).min  # finite: a row of only -inf would give nan
     weights = torch.softmax(wide.masked_fill(hidden, lowest), dim=-1)
@@ -299,9 +299,9 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
     print(weights)
 
 # %% [markdown]
-# With $-\infty$ the row is `nan`. With the article's $-10^9$ it is uniform, 0.3333 each: the token reads padding as if
-# it were text. Our way, the third, hides twice: with a finite number before softmax, so that no row becomes `nan`, and
-# with 0 after it. A token that may see nothing then reads nothing.
+# With $-\infty$ the row is `nan`. With the article's $-10^9$ it is uniform, 0.3333 each: the token reads padding as
+# if it were text. Our way, the third, hides twice: with a finite number before softmax, so that an empty row is not
+# `nan`, and with 0 after it. A token that may see nothing then reads nothing.
 #
 # The next figure shows all of this for the German words and the English sentence. The slider sets how many of the five
 # positions hold words; the rest is padding, whose scores are 0. On the left nothing hides it; on the right one of the
@@ -359,10 +359,10 @@ for name, output in [("function", by_function), ("class", by_class)]:
     print(f"{name:8} at most 1e-6 away:", bool((output - ours).abs().max() < 1e-6))
 
 # %% [markdown]
-# All three agree. (PyTorch's class also returns the weights averaged over heads, here `_`, unless you set
-# `need_weights=False`. Returning them costs memory, as you will see.) The three differ in what you must pass, above all
-# in what `True` means: even within one library, the function takes `~padding` and the class `padding`. What if we pass
-# the wrong one?
+# All three agree. (PyTorch's class also returns the weights, averaged over heads by default, here `_`, unless you set
+# `need_weights=False`. Returning them costs memory, as you will see.) The three differ in what you must pass, above
+# all in what `True` means: even within one library, the function takes `~padding` and the class `padding`. What if we
+# pass the wrong one?
 
 # %% name="wrong-camp"
 wrong = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~keep)
@@ -381,8 +381,8 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 #
 # A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Turn it into the mask that
 # `F.scaled_dot_product_attention` needs for training a language model: a key is kept if it is real *and* not in the
-# future. The shape is $(B, 1, S, S)$, with a 1 for the heads. Padding comes at the end, so no row is empty: even a
-# padding query sees the real tokens before it.
+# future. The shape is $(B, 1, S, S)$, with a 1 for the heads. Padding comes at the end, and no sentence is empty, so
+# no row is: even a padding query sees a real token.
 
 # %% name="exercise-6-2"
 def my_keep_mask(attention_mask):
@@ -966,8 +966,9 @@ check("6.5", my_readings)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** In the ratio of two weights of one row, softmax's sum cancels, so the ratio's logarithm is the
-# difference of the two scaled scores. This holds even where rows do not sum to 1. These cheap checks reveal about half
-# of the clinic's silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
+# difference of the two scaled scores. A mask after softmax, with rows that do not sum to 1, does not change this.
+# These cheap checks reveal about half of the clinic's silent errors: a wrong divisor, a mask that shows the future,
+# or one after softmax fails one of them.
 
 # %% [markdown]
 # Your exercises so far:

@@ -175,7 +175,7 @@ class AttentionOnly(nn.Module):
         self.token_vectors = nn.Embedding(vocabulary, width)
         self.position_vectors = nn.Embedding(context_length, width)
         for table in [self.token_vectors, self.position_vectors]:
-            nn.init.normal_(table.weight, std=0.3)  # with 1.0, 250 steps would not be enough
+            nn.init.normal_(table.weight, std=0.3)  # with 1.0 and this seed, 250 steps would not be enough
         self.layers = nn.ModuleList(
             MultiHeadAttention(width, width, context_length, dropout, num_heads)
             for _ in range(num_layers)
@@ -281,9 +281,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# For 80 steps the loss on the repeat falls slowly. Then it drops steeply for some forty steps, and falls slowly again.
-# The loss on the random part ends where it must, close to the floor. Earlier, it rises: the model bets on tokens that
-# it has already seen, before it has learned when to.
+# For 80 steps the loss on the repeat falls slowly. Then it drops steeply for some forty steps, and falls slowly
+# again. The loss on the random part ends where it must, close to the floor. Earlier, it rises: the model already bets
+# on some tokens, such as those it has seen, before it has learned when to.
 #
 # Does this hold for sequences that the model has never seen?
 
@@ -303,8 +303,8 @@ print(f"random part {random_part:.1f}, within 0.2 of the floor: {abs(above) < 0.
 print(f"repeat {repeat:.1f}, below 0.4: {repeat < 0.4}")
 
 # %% [markdown]
-# It does: 4.7 and 0.3. Why 0.3 and not 0? "Look up the token that I have just seen" has two answers if that token
-# occurs twice in the first part. We examine such positions separately.
+# It does: 4.7 and 0.3. Why is that not nearly 0? "Look up the token that I have just seen" has two answers if that
+# token occurs twice in the first part. We examine such positions separately.
 
 # %% name="twice"
 with torch.no_grad():

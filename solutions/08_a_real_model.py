@@ -631,7 +631,7 @@ for name in found[0]:
 # gives 0.841.
 #
 # The most common of these patterns is one that few would have guessed: attention to a token that stands for no word,
-# the **attention sink** of chapter 7. (Clark et al., 2019, describe it in BERT, where it is `[SEP]`.)
+# the **attention sink** of chapter 7. (Clark et al., 2019, describe it in BERT, most often at `[SEP]`.)
 
 # %% [markdown]
 # ### What does [CLS] contribute?

@@ -18,7 +18,7 @@ Names with the same meaning everywhere:
   base^(-2k / head_dim). device: of a new tensor. name: of an input in messages.
 * projected, context, heads: the results of a linear layer, of weights times values, and of a split.
 
-For input that it cannot take, every layer raises ValueError with a sentence that says what to do.
+For x or a mask of a shape, kind or device that it cannot take, a layer raises ValueError and says what to do.
 
 Sources: scaled dot products and heads, Vaswani et al., 2017; rotary positions, Su et al., 2021; shared keys, Ainslie et
 al., 2023; norms of queries and keys, Henry et al., 2020; windows, Jiang et al., 2023; sinks, OpenAI's gpt-oss, 2025;

@@ -1,7 +1,7 @@
 """Attention with PyTorch's kernels, for everything that `Attention` can hide, without a matrix of weights.
 
-`F.scaled_dot_product_attention` stores T² numbers for every mask but the causal one. So windows are computed in blocks
-of queries, which share one small mask, and padding and sinks become one more number in each vector.
+`F.scaled_dot_product_attention` stores T² numbers for a window, and for causal attention with padding. So windows are
+computed in blocks of queries, which share one small mask, and padding and sinks become one more number in each vector.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from course_utils.validation import check_mask
 __all__ = ["fused_attention"]
 
 BLOCK, NUMBERS = 128, 2**17  # the most queries in a block, and about as many numbers in its mask
-FAR = 2.0**15  # fits into float16; a score of -FAR² is far below any other in a kernel's 32 bits
+FAR = 2.0**15  # fits into float16; a score of -FAR² is below any other but one of such numbers
 
 
 def fused_attention(
@@ -34,7 +34,7 @@ def fused_attention(
     keys, values: of T tokens, (B, num_kv_heads, T, head_dim). A single sequence has no B. mask, window, sinks, scale:
     as in Attention. dropout: for this call; above 0, a CPU does store the weights. values may have another width, which
     the context then has. A mask (B, n, T) takes memory of its size, but padding, (B, 1, T), nearly none. Raises
-    ValueError for a mask that does not fit, and RuntimeError if second derivatives are requested.
+    ValueError for a mask that does not fit, and RuntimeError if a kernel is asked for second derivatives.
     """
     if mask is not None:
         check_mask(mask, queries, keys)
@@ -81,7 +81,7 @@ def rows_without_keys(mask: Tensor, num_new: int, window: int) -> Tensor:
 
 
 def same_width(queries: Tensor, keys: Tensor, values: Tensor) -> list[Tensor]:
-    """All three padded with zeros to the longest width, and on a graphics card to a multiple of 8."""
+    """All three padded with zeros to the longest width; unequal ones, on a graphics card, to a multiple of 8."""
     width = max(queries.shape[-1], values.shape[-1])
     if queries.shape[-1] != values.shape[-1] and queries.device.type != "cpu":
         width += -width % 8  # other widths get a slow kernel there

@@ -153,5 +153,5 @@ class Attention(nn.Module):
         context = fused_attention(
             queries, cache.keys, cache.values, cache.cut(mask), self.window, self.sinks, self.scale,
             self.dropout if self.training else 0.0,
-        )  # (B, num_heads, n, head_dim), as in attend, without storing weights
+        )  # (B, num_heads, n, head_dim), as in attend, see fused_attention
         return self.finish(context, x), cache.seen_next(self.window)

@@ -41,7 +41,7 @@ def yarn(
 class RotaryTable:
     """Cosines and sines of position times frequency, kept from call to call.
 
-    frequencies: (rotary_dim / 2,), kept in 64 bits on the CPU: at position 100,000, a 32-bit angle can be off by 0.008.
+    frequencies: (rotary_dim / 2,), kept in 64 bits: at position 100,000, a 32-bit angle can be off by 0.008.
     It is neither a module nor a buffer, since layer.to(torch.bfloat16) would round it. Raises ValueError.
     """
 
