@@ -580,8 +580,8 @@ set_mask(cheat, future)
 print("with the mask back, random part above 6:", test(cheat)[0] > 6)
 
 # %% [markdown]
-# Where it cannot peek, it knows little. With the mask back it does worse than an untrained model: it is often sure but
-# wrong. In real use there is no future to see, and nearly all this model has learned is to look one position to the
+# Where it cannot peek, it knows little. With the mask back it does worse than an untrained model: it is often sure
+# but wrong. In real use there is no future to see, and almost all that it has learned is to look one position to the
 # right.
 
 # %% [markdown]

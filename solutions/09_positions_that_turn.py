@@ -645,10 +645,10 @@ def hidden_from(queries, keys, mask=None, window=None):
 # and the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
 # `fused_attention` calls the kernel, which needs a full matrix to hide more than the future. So a window is processed
 # in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each query and
-# key. With a window, padding or sinks alone, a layer of width 256 or more keeps at most about 1.5 times as much for
-# its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with sinks or
-# few key heads can keep more. Three things still need a stored matrix: a mask with an entry for each pair of tokens,
-# $(B, T, T)$; bounds for scores; and, on a CPU, dropout.
+# key. With only one of window, padding and sinks, a layer of width 256 or more keeps at most about 1.5 times as much
+# for its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with sinks
+# or few key heads can keep more. Three things still need a stored matrix: a mask with an entry for each pair of
+# tokens, $(B, T, T)$; bounds for scores; and, on a CPU, dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):

@@ -227,9 +227,9 @@ live.show_tiles(table, values, words, size=2)
 # %% [markdown]
 # ## What that saves, and what it costs
 #
-# A forward pass now needs only matrices of shape (T, size). What about training? For the derivatives PyTorch keeps
-# what they need from each step of every tile. Instead, we can keep only queries, keys and values, and *recompute* the
-# rest when derivatives are needed. In PyTorch, a function with its own backward pass does this.
+# A forward pass now needs only matrices of shape (T, size). What about training? PyTorch keeps what the derivatives
+# need from each step of every tile. Instead, we can keep only queries, keys and values, and *recompute* the rest when
+# derivatives are needed. In PyTorch, a function with its own backward pass does this.
 
 # %% name="again"
 class Again(torch.autograd.Function):
@@ -551,9 +551,9 @@ hide_keys(gated)
 # %% [markdown]
 # ## The size of a cache
 #
-# Tiles and windows avoid large matrices. But a model that generates text also keeps a key/value cache (chapter 6), and
-# for long texts that fills the memory. Per token and layer it holds a key and a value of `head_dim` numbers for each
-# key/value head. Here are four published models, at 2 bytes per number:
+# Tiles and windows avoid large matrices. But a model that generates text also keeps a key/value cache (chapter 6),
+# and for long texts it fills the memory. Per token and layer it holds a key and a value of `head_dim` numbers for
+# each key/value head. Here are four published models, at 2 bytes per number:
 
 # %% name="cache-bytes"
 models = {  # layers, numbers per token and layer, bytes per token as published
@@ -795,7 +795,7 @@ for (times, way), values in shares.items():
     print(f"written {times} x, {way:8}", *(f"{share:5.2f}" for share in values))
 print("cache, written 1 x: ", *(f"{2 * 64 * n:5}" for n in pairs), "(state: 4096)")
 
-# %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays near 1 up to 128 keys and falls to 0.33 at 512. The delta rule's falls from 1 after 32 keys to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule does nearly as well as before."
+# %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays near 1 up to 128 keys and falls to 0.33 at 512. Above 32 keys, the delta rule's falls from 1 to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule does nearly as well as before."
 pictures.show_curves(
     {f"{way}, written {times} x": shares[times, way]
      for times in [1, 2] for way in ["linear", "delta"]},
