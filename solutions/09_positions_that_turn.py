@@ -109,8 +109,9 @@ parts = [what_q @ what_k, what_q @ where_k, where_q @ what_k, where_q @ where_k]
 print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 
 # %% [markdown]
-# Only the last part depends on positions alone. It is a separate number for every *pair* of positions: only training
-# can make 7 and 3 score like 14 and 10. And a table that ends at row 1023 has nothing for position 1024.
+# Only the last part depends on positions alone (in GPT-2, which normalises the sum first, only nearly). It is a
+# separate number for every *pair* of positions: only training can make 7 and 3 score like 14 and 10. And a table that
+# ends at row 1023 has nothing for position 1024.
 #
 # What matters in a text is often "the word before" or "three words back". Can we make positions affect a score only
 # through their **distance**?
@@ -258,7 +259,7 @@ def rotate(x, positions, frequencies):
 
     positions: (T,). frequencies: (head_dim / 2,).
     """
-    angles = positions[:, None] * frequencies  # (T, head_dim / 2), in 64 bits, whatever x's dtype
+    angles = positions[:, None] * frequencies  # (T, head_dim / 2), as precise as frequencies, whatever x's dtype
     return turn_pairs(x, angles.cos().to(x), angles.sin().to(x))
 
 # %% name="three-pairs"
@@ -376,16 +377,17 @@ for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zer
     print(f"{name:5}", *(f"{each.item():8.4f}" for each in turned))
 
 # %% [markdown]
-# With nothing turned, every distance gives the same score. Such layers have **no position encoding** (NoPE); in SmolLM3
-# and Llama 4, every fourth layer is of this kind. By themselves they see order only through the causal mask.
+# With nothing turned, every distance gives the same score. Such layers have **no position encoding** (NoPE); in
+# SmolLM3 and Llama 4, every fourth layer is of this kind. By themselves, SmolLM3's see order only through the causal
+# mask.
 
 # %% [markdown]
 # ## Longer texts
 #
 # A model trained on texts of 8,192 tokens gets a text of 100,000. Its slow pairs have never turned that far. If we
-# divide all positions by 32 (position interpolation, Chen et al., 2023), no angle is new, but neighbours are 32 times
-# closer than in training. Llama 3.1 slows only the pairs that need it: those that made fewer than four turns in
-# training.
+# divide all positions by 32 (position interpolation, Chen et al., 2023), no angle is larger than in training, but
+# neighbours are 32 times closer. Llama 3.1 slows only the pairs that need it: those that made fewer than four turns
+# in training.
 
 # %% name="rescaled"
 def rescaled(frequencies, factor, length, low=1.0, high=4.0):
@@ -934,10 +936,11 @@ print(f"guessing {math.log(16):.1f}")
 # which costs $\ln 16$, or 2.8. With 300 steps it copies: its loss is 0.4. It learns more slowly than the others, which
 # are at 0.0.
 #
-# At twice the length it is ahead, at 1.0, while the others do *worse* than guessing, at 6.0 or more. They are confident
-# but wrong: training never used the learned table's later rows, and showed the rotary model (loss 10.6) no distance
-# above 11. Turning only half does not help: 10.2. Scores exist at every distance, but were not trained at every
-# distance. Nor do longer texts come free without positions: 1.0 is more than 0.4.
+# At twice the length it is ahead, at 1.0, while the others do *worse* than guessing, at 6.0 or more. They are
+# confident but wrong: training never used the learned table's later rows, and let the rotary model (loss 10.6) copy
+# only what was 5 or 6 tokens back; here, it is 11 to 13 back. Turning only half does not help: 10.2. Scores exist at
+# every distance, but were not trained at every distance. Nor do longer texts come free without positions: 1.0 is more
+# than 0.4.
 #
 # Real models handle this in several ways. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
 # nothing in every fourth layer (Kazemnejad et al., 2023, study models without position encodings).
@@ -975,8 +978,8 @@ progress(9)
 #
 # * Order of steps here: project, split, norm, turn, cache. Values skip norm and turn.
 # * Query heads share keys and values to shrink the cache. That saves memory, and time if the heads are not copied.
-# * From a causal mask alone, a model of two or more layers can work out the order of tokens. Our models with positions
-#   learned faster, but failed at unseen lengths.
+# * From a causal mask alone, a model of two or more layers can work out the order of tokens. Our models with
+#   positions learned faster, but failed at new distances.
 #
 # **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs and how to reduce the cost, with
 # windows, softmax in pieces, and a cache without heads. All chapters: [the course's contents](../README.md#chapters).

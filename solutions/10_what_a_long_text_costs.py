@@ -221,8 +221,8 @@ live.show_tiles(table, values, words, size=2)
 
 # %% [markdown]
 # The matrix of all scores never exists, only one tile of it at a time. In the last row the largest score rises from 3
-# to 5, and what was kept shrinks to about a seventh, $e^{3-5}$. Go to the last tile and tick "forget to rescale". Every
-# intermediate number looks fine, but the outputs are wrong.
+# to 5, and what was kept shrinks to about a seventh, $e^{3-5}$. Go to the last tile and tick "forget to rescale".
+# Every intermediate number looks fine, but two of the outputs are wrong.
 
 # %% [markdown]
 # ## What that saves, and what it costs
@@ -345,9 +345,10 @@ assert check("10.2", my_window_mask).status == "right"
 check("10.2", my_window_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The newest tokens are not the first: of 7 tokens the newest 3 are at positions 4, 5 and 6. A key is
-# hidden if it lies ahead, or is at least `window` steps old. With `>` instead of `>=` each query sees one key too many.
-# If positions start again at 0, queries look at the beginning. Neither raises an error.
+# **Why it works.** The newest tokens are not the first: of 7 tokens the newest 3 are at positions 4, 5 and 6. A key
+# is hidden if it lies ahead, or is at least `window` steps old. With `>` instead of `>=`, queries from position
+# `window` on see one key too many. If positions start again at 0, queries look at the beginning. Neither raises an
+# error.
 
 # %% [markdown]
 # ### When the first tile is hidden
@@ -391,10 +392,10 @@ assert check("10.3", my_next_tile).status == "right"
 check("10.3", my_next_tile)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** We need not subtract the largest score: any number gives the same weights in the end, unless an
-# exponential overflows or all of them round to 0. So where nothing has been seen, we may subtract 0. Then `shrink` and
-# `shares` are both $e^{-\infty - 0} = 0$: nothing is added, and there was nothing to shrink. Once a tile has a visible
-# score, the true maximum takes over.
+# **Why it works.** We need not subtract the largest score: any number near it gives the same weights in the end; far
+# from it, exponentials overflow or round to 0. Where nothing has been seen, we may subtract 0. Then `shrink` and
+# `shares` are both $e^{-\infty - 0} = 0$: nothing is added, and there was nothing to shrink. Once a tile has a
+# visible score, the true maximum takes over.
 
 # %% [markdown]
 # ## The first token takes unneeded weight

@@ -532,8 +532,8 @@ for need_weights in [True, False]:
     print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
 
 # %% [markdown]
-# The result is `nan` if weights are returned; otherwise only in `eval()` without derivatives and with an even number
-# of heads (PyTorch 2.11 to 2.15).
+# The result is `nan` if weights are returned; otherwise only in `eval()`, without derivatives, with `batch_first` and
+# an even number of heads (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
 # ## Newer techniques
