@@ -338,9 +338,9 @@ live.show_query_steps(inputs, tokens)
 
 # %% [markdown]
 # Read each word's row from left to right: the score becomes a weight, and the weight says how much of the word goes
-# into the context vector below the line. Steps 1 and 2 show the words as arrows. (Click a word to make it the query.
-# Drag a number, or select it and press the arrow keys.) For "one", the smallest weight goes to "step", which has only
-# 0.05 where "one" has 0.77.
+# into the context vector at the bottom. Steps 1 and 2 show the words as arrows. (Click a word to make it the query.
+# Drag a number, or select it and press + or −.) For "one", the smallest weight goes to "step", which has only 0.05
+# where "one" has 0.77.
 #
 # Try this: make "journey" the query, and raise its second number. Which score grows fastest? (That of "journey" itself:
 # the number is multiplied by itself.) Then lower this number below 0. Is a weight ever negative? (No: an exponential is
@@ -385,8 +385,8 @@ print(torch.softmax(scores_2, dim=0))
 # 2 points · ★★☆ · 10 minutes
 #
 # Write softmax from scratch with `torch.exp` and sums. It must survive scores of any size: very large ones, very
-# negative ones, and both at once. A score of $-\infty$ must get the weight 0. (In every exercise, `check` looks only at
-# results, so it would accept `torch.softmax` here, but then you would not learn how softmax survives.)
+# negative ones, and both at once. A score of $-\infty$ must get the weight 0. (In exercises like this one, `check`
+# looks only at results, so it would accept `torch.softmax` here, but then you would not learn how softmax survives.)
 #
 # In every exercise of the course, never modify a function's arguments: return something new.
 

@@ -264,7 +264,7 @@ live.show_dropout(weights, tokens, masked=future)
 #
 # ## Why divide by 1 − p?
 #
-# After training, nothing is dropped, and the rest of the model must receive weights with the same average as in
+# After training, nothing is dropped, and the rest of the layer must receive weights with the same average as in
 # training. At $p = 0.5$, we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which is right? At a rate of
 # 0.2, they differ: 5 and 1.25.
 
@@ -422,9 +422,9 @@ print()
 compare(n=6, precise=4, error=0.6)
 
 # %% [markdown]
-# With 300 rooms, there is little to gain. With six, $p = 0.5$ raises the average from 0.126 to 0.165 (two heads of
-# five gain). The penalty is on $w_i^2v_i^2$, so weight also moves to readings near 0: with few rooms, the query uses
-# the meaningless numbers to pick those out. Equal weights (0.091) do best.
+# With 300 rooms, there is little to gain. With six, $p = 0.5$ raises the error from 0.126 to 0.165 (two heads of five
+# gain). The penalty is on $w_i^2v_i^2$, so weight also moves to readings near 0: with few rooms, the query uses the
+# meaningless numbers to pick those out. Equal weights (0.091) do best.
 #
 # Try 30 rooms with one precise thermometer, first with errors up to 0.6, then with none. When will dropout hurt?
 
@@ -440,7 +440,7 @@ compare(n=30, precise=1, error=0.0)
 # ## In training and afterwards
 #
 # A trained model should not skip words at random. So every PyTorch module has a switch called `training`: it is on at
-# first, `.eval()` turns it off, `.train()` on again. We call our class twice in each mode. Which calls will agree?
+# first; `.eval()` turns it off, `.train()` on again. We call our class twice in each mode. Which calls will agree?
 
 # %% name="class-train-eval"
 torch.manual_seed(123)
@@ -502,7 +502,7 @@ check("4.1", MyDropout)
 # %% [markdown]
 # ## What dropout does to a head that looks something up
 #
-# The head of exercise 3.3 depends on a single token. To tell whether a letter has occurred before, the head gives
+# The head of exercise 3.3 often relies on one token. To tell whether a letter has occurred before, the head gives
 # nearly all its weight to an earlier copy (receiving a 1) or to `<s>` (receiving a 0). A result above one half counts
 # as "yes". At $p = 0.5$, how often will the second "a" say yes?
 
@@ -534,8 +534,8 @@ for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(d
 # has, and below 0.5 if it has not. The tokens, sequences and mask are those of exercise 3.3: no letter sees itself.
 #
 # * Without dropout, the sum must always be right.
-# * With half of all weights dropped (and the others doubled), it must be right in at least 95 of 100 cases on average,
-#   for repeated and new letters.
+# * With dropout at $p = 0.5$ (weights that stay are doubled), it must be right in at least 95 of 100 cases on
+#   average, for repeated and for new letters separately.
 #
 # Begin with the matrices above. Each head has its own draws. How often do all H heads lose the copy?
 

@@ -174,8 +174,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step 0,
-# the weight one token back is 0.24; even weights give 0.25 on average.) Are its matrices yours?
+# The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step
+# 0, the weight one token back is 0.24; equal weights would average 0.25.) Are its matrices yours?
 
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # the row of position 1: yours?
@@ -612,7 +612,7 @@ show_layer("heads")
 # $\sqrt{\mathrm{head\_dim}}$.
 #
 # Does the class compute what separate heads compute? We copy the two trained heads into one layer and make `out_proj`
-# the identity. Then we give `out_proj` random weights: is the result the sum over the heads?
+# the identity. Then we give `out_proj` random numbers: is the result the sum over the heads?
 
 # %% name="copy-the-weights"
 same = MultiHeadAttention(d_in=19, d_out=20, context_length=9, dropout=0.0, num_heads=2).double()
@@ -648,9 +648,9 @@ answer("S5.1", "b e d a c")
 # ### Exercise 5.4 · Multi-head attention from a blank page
 # 5 points · ★★★ · 20 minutes
 #
-# Write the class yourself. Call the layers `W_query`, `W_key`, `W_value` and `out_proj`, since the check copies weights
-# into them. `qkv_bias` says whether the first three have a bias; `out_proj` always has one. The class need only accept
-# batches, and T may be smaller than `context_length`.
+# Write the class yourself. Call the layers `W_query`, `W_key`, `W_value` and `out_proj`, since the check copies
+# numbers into them. `qkv_bias` says whether the first three have a bias; `out_proj` always has one. The class need
+# only accept batches, and T may be smaller than `context_length`.
 
 # %% name="exercise-5-4"
 class MyMultiHeadAttention(nn.Module):

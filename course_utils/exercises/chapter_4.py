@@ -31,10 +31,7 @@ DROPOUT_LAYER = Exercise(
         LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, seed=5),
         LayerCall([0.0], inputs=[[far_from_zero(3, 4, seed=11)]], training=True, seed=7),
     ],
-    properties=(
-        properties.drops_correctly(dropped_in_training),
-        properties.drops_independently(dropped_in_training),
-    ),
+    properties=(properties.drops_correctly(dropped_in_training), properties.drops_independently(dropped_in_training)),
 )
 
 # --- 4.2 heads that survive dropout -----------------------------------------------------------------------------------
@@ -143,15 +140,9 @@ def heads_finding_a_copy(read):
     return f"{finding} of your {len(output)} heads {'finds' if finding == 1 else 'find'} the copy."
 
 
-SURVIVING = Puzzle(
-    **written("4.2"),
-    properties=(survives,),
-)
+SURVIVING = Puzzle(**written("4.2"), properties=(survives,))
 
-EMPTY = Exercise(
-    **written("4.3"),
-    make_calls=lambda: [[0.5, 6], [0.2, 3], [0.9, 1], [0.0, 4]],
-)
+EMPTY = Exercise(**written("4.3"), make_calls=lambda: [[0.5, 6], [0.2, 3], [0.9, 1], [0.0, 4]])
 
 # --- 4.4 one matrix instead of three ----------------------------------------------------------------------------------
 

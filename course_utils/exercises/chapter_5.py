@@ -33,8 +33,7 @@ def placed(words):
 
 
 LOOK_BACK = Puzzle(
-    **written("5.1"),
-    properties=(puzzles.behaves(puzzles.head_of_matrices(placed, chapter_3.so_far), sequences),),
+    **written("5.1"), properties=(puzzles.behaves(puzzles.head_of_matrices(placed, chapter_3.so_far), sequences),)
 )
 
 SPLIT = Exercise(

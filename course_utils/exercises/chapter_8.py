@@ -33,12 +33,7 @@ def tables():
 
 
 # head 0 turns, head 1 turns back, head 2 stays; 3 is undecided before, 4 after: by not more than 0
-LEVEL = [
-    [0.5, 0.2, 0.5, 0.5, 0.5],
-    [0.2, 0.5, 0.2, 0.5, 0.2],
-    [0.2, 0.5, 0.5, 0.2, 0.5],
-    [0.5, 0.2, 0.2, 0.5, 0.5],
-]
+LEVEL = [[0.5, 0.2, 0.5, 0.5, 0.5], [0.2, 0.5, 0.2, 0.5, 0.2], [0.2, 0.5, 0.5, 0.2, 0.5], [0.5, 0.2, 0.2, 0.5, 0.5]]
 # head 0 turns by too little, head 1 as it should, head 2 the wrong way; heads 3 and 4 by too little on one side
 NARROW = [
     [0.51, 0.7, 0.3, 0.7, 0.51],

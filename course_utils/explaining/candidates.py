@@ -32,7 +32,7 @@ def candidate_fixes(program, flow, near):
         found = [number for number in numbers if number in values]
         return (fix for number in found for fix in fixes.fixes_around(program, number, values[number], sizes))
 
-    state = (Fix(program.numbers[id(node)], "pass", "extra step") for node in program.state_assignments())
+    state = (Fix(program.numbers[id(node)], "pass", "extra step") for node in program.state_changes())
     first = [*state, *fixes.order_of_names_fixes(program)]
     return list(dict.fromkeys([*first, *at([*functions, *near]), *around(near[:12]), *at(far), *around(whole)]))
 

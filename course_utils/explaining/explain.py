@@ -242,6 +242,8 @@ class Search:
     @functools.cached_property
     def all_mendable(self):
         """What `mendable` finds among all expressions but the result, also for the input that is shown."""
+        if self.wanted_in(self.asking, self.number) is None:  # another number mends one truth value by accident
+            return {}
         numbers = [each for each in self.flow.places if each in self.shown.places]
         found = self.mendable(self.flow, self.known, self.asking, self.number, numbers)
         if found and self.small:
@@ -387,6 +389,8 @@ class Search:
         """The sentences on where an answer goes wrong, with a question; "" where nothing can be told."""
         trouble = self.trouble
         kept = self.program.outer_changes()
+        if trouble.line and self.asked.check_contract:  # it stopped in a later call
+            kept += self.program.state_changes()
         if kept or self.is_right_anew and trouble.error != "NameError":  # changes know the usual names
             return say("kept", where=look_at(kept))
         if trouble.unplaced_parts:
@@ -404,7 +408,7 @@ class Search:
         if trouble.gradients:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
-            return look_at(self.program.state_assignments())
+            return look_at(self.program.state_changes())
         if early := self.program.statements(self.ends_first_turn):
             return say("early_return", line=early[0].lineno, code=first_line(early[0]))
         if words := self.words_on_names() or self.words_on_lost():
@@ -543,8 +547,9 @@ class Search:
         relation = sentences.relation(got, wanted, "your result")
         odd = got is not None and wanted is not None and got.shape != wanted.shape
         grown = odd and len(self.shown.places[self.shown.steps[end][0]]) > 1 and self.words_on_end()  # in several turns
-        words = self.words_on_entry() or grown or not relation and self.words_on_start(places) or self.words_on_end()
-        if not words:
+        inverted = bool(relation) and got.dtype is torch.bool
+        words = not inverted and self.words_on_entry() or grown or not relation and self.words_on_start(places)
+        if not (words := words or self.words_on_end()):
             lines = self.with_code({*self.lines_behind(places), self.flow.end().lineno})
             question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
             words = f"{say('cause' if len(lines) > 2 else 'look_at', place=sentences.block_of(lines))} {question}"
@@ -582,10 +587,20 @@ class Search:
         if changes:
             node = self.shown.node(changes[-1])
             return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
-        first, *later = dict.fromkeys(self.shown.node(at).lineno for at, _ in tables)
-        kind, last = "others_written" if len(later) == 1 else "not_written", tables[-1][0]
+        ends = {self.shown.node(at).lineno: at for at, _ in tables}  # of each line that writes, the last time
+        first, *later = ends
+        kind = "others_written" if len(later) == 1 else "not_written"
         words = say(kind, entry=[*entry], line=first, last=[*later, first][0])
-        return self.with_makers(words, [last, *self.shown.deciding(last)])
+        tests = [at for line in later for at in self.shown.deciding(ends[line]) if not self.runs_always(at)]
+        lines = {self.shown.node(at).lineno for at in tests}
+        lines |= {line for at in [*map(ends.get, later), *tests] for line in self.lines_of_makers(self.shown, at)}
+        lines = self.with_code(lines - {first})
+        return f"{words}\n{say('look_at', place=sentences.block_of(lines))}" if lines else words
+
+    def runs_always(self, place):
+        """Whether what decides on a statement is only a loop over all there is, not up to another loop's variable."""
+        turns = {*self.shown.counters_at(place)} & {*map(name_of, ast.walk(self.shown.node(place)))}
+        return not turns and is_plain(self.program.statement_of(self.shown.node(place)))
 
     def words_on_appended(self, entry, node, got):
         """The same for what became of a list, to which one entry was appended in each turn."""

@@ -160,7 +160,8 @@ def call_fixes(node, program, sizes):
         swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
         yield call(arguments=swapped), "arguments swapped"
         if name in ("view", "reshape"):
-            kind = "arguments swapped" if "permute" in program.text else "view for transpose"
+            moved = "permute" in program.text or "movedim" in program.text
+            kind = "arguments swapped" if moved else "view for transpose"
             for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2"):
                 yield f"{call(arguments=swapped)}.transpose({axes})", kind
     others = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]

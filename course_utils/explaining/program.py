@@ -114,11 +114,13 @@ class Program:
         """The Program with another text, in the same cell."""
         return Program(text, self.name, self.names, self.file)
 
-    def state_assignments(self):
-        """The statements outside `__init__` that assign to `self`: what a layer keeps from one call to the next."""
+    def state_changes(self):
+        """The statements outside `__init__` that set or change parts of `self`: what a layer keeps between calls."""
         methods = [each for each in self.nodes if isinstance(each, ast.FunctionDef) and each.name != "__init__"]
-        parts = (part for method in methods for part in ast.walk(method) if isinstance(part, ast.Assign))
-        return [part for part in parts if (name_of(part.targets[0]) or "").startswith("self.")]
+        parts = [part for method in methods for part in ast.walk(method) if isinstance(part, ast.stmt)]
+        names = [(name_of(target), part) for part in parts for target in getattr(part, "targets", [])]
+        names += [(changed_name(part), part) for part in parts]
+        return [part for name, part in names if (name or "").startswith("self.")]
 
     def outer_changes(self):
         """The statements that change what the cell defines outside its functions: it lives on from call to call."""
