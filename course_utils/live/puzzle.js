@@ -116,7 +116,7 @@ export default figure((data) => {
         from: one ? it : row,
         asker: "your query",
         wanted: reading?.wanted[row],
-        spots: 2,
+        spots: 3,
         press: one ? null : (query) => page.change({ query }),
       });
       if (simple) return hunt(names, weights[0]);
