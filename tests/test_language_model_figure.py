@@ -81,7 +81,7 @@ def test_a_head_is_said_to_hold_back_the_word_that_it_reads_only_if_that_is_like
     assert ("layer 1, head 2 reads “Mary” in order not to say it" in texts) == (chance > 2 * 0.2)
     assert (f"“Mary” gets {chance:.3f} without 1.2" in texts) == (chance <= 2 * 0.2)
     assert "without it “Mary” is less (purple) or more (green) likely" in texts, "bars and colours speak of it, too"
-    assert [text for text in texts if text.startswith('"')] == ['"Mary"', '"a"', '"c"']
+    assert [text for text in texts if text.startswith('"')] == ['"a"', '"Mary"', '"c"']
 
 
 @browser.needs_chromium

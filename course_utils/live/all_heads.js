@@ -9,7 +9,10 @@ const GAP = 4, TOP = 22;
 const read = (weights, names) => `reads ${found(names.map(short), transposed(weights).map(sum))}`;
 
 export default figure(({ names, weights, layer: firstLayer, head: firstHead, beside }) => {
-  const layers = unpacked(weights), heads = layers[0].length, other = beside && unpacked(beside.weights);
+  const layers = unpacked(weights),
+    heads = layers[0].length,
+    other = beside && unpacked(beside.weights),
+    both = [...names, ...beside?.names ?? []];
 
   function draw(page, { layer, head, query }, at) {
     const room = page.width < 700 ? page.width : page.width * (other ? 0.32 : 0.55);
@@ -42,10 +45,12 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
         room: wide,
         at: at?.part === key && at,
         digits: 3,
+        named: both,
+        widest: both,
         least: other && Math.max(names.length, beside.names.length),
         ...more,
       });
-    let said = enlarge("large", large, other ? `here it ${read(large, names)}` : title, { names, x, y, row: query });
+    let said = enlarge("large", large, other ? `this head ${read(large, names)}` : title, { names, x, y, row: query });
     page.height = Math.max(low, page.height);
     if (other) {
       const high = page.height, place = y ? { x, y: high + 8 } : { x: x + wide, y };

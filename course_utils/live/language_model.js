@@ -9,14 +9,18 @@ const BOXES = [".own-sentence input", ".heads-off input"]; // with a kernel: box
 const OFF = [230, 97, 1], ALL = [138, 143, 152]; // bars of next words without them, and with all heads
 
 export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
-  const models = runs.map((run) => read(run, firstLayer, firstHead)), [{ layers }] = models, heads = layers[0].length;
+  const models = runs.map(read), [{ layers }] = models, heads = layers[0].length;
 
   function draw(page, { sentence = 0, colour, layer, head }, at) {
     const { text, names, layers, words, before, after, off, each } = models[sentence], T = names.length;
     const without = each ? [`${layer}.${head}`] : off, changed = each ? each[layer][head] : after;
-    const last = layers[layer][head][T - 1];
-    // a head that reads little else than this word, which without it would be far likelier
-    const held = each && Math.max(...last) > MUCH && wordRead(last, names) === words[0] && changed[0] > 2 * before[0];
+    const last = layers[layer][head][T - 1],
+      readBy = (l, h) => names[most(layers[l][h][T - 1])].replace(/ \(\d+\)$/, "");
+    // title, bars and colours speak of this word, which the first head reads, if it may come next
+    const topic = Math.max(0, words.indexOf(readBy(firstLayer, firstHead))), word = words[topic];
+    const gain = (chances) => Math.max(chances[topic], 0.0005) / before[topic];
+    // a head that reads little else than it, while without that head it would be far likelier
+    const held = each && Math.max(...last) > MUCH && readBy(layer, head) === word && gain(changed) > 2;
     const name = 92, list = 46, narrow = page.width < 700, wide = narrow ? page.width : page.width / 2 - 20;
     const rows = words.flatMap((_, k) => [before[k], changed[k]]), end = list + rows.length * ROW + 30;
     const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
@@ -25,16 +29,12 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     page.words(
       0,
       10,
-      held
-        ? `${title} reads “${words[0]}” in order not to say it`
-        : each
-        ? `“${words[0]}” gets ${fixed(changed[0], 3)}${lost}`
-        : `likeliest next word${lost}: “${words[most(changed)]}”`,
+      held ? `${title} reads “${word}” in order not to say it` : `“${word}” gets ${fixed(changed[topic], 3)}${lost}`,
       BOLD,
       "headline",
     );
     page.words(0, 30, `next word; grey: all heads${lost && `; orange:${lost}`}`, "", "bars");
-    page.column(name - 6, list, 2 * ROW, words.map((word) => `"${short(word)}"`), each && [0]);
+    page.column(name - 6, list, 2 * ROW, words.map((word) => `"${short(word)}"`), [topic]);
     bars(page, "next", name, list, wide - name, ROW, rows, {
       digits: 3,
       reach: Math.max(...before, ...(each ?? [[changed]]).flat(2)),
@@ -53,7 +53,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const high = 13,
       top = (narrow ? page.height + 16 : end) + TOP,
       step = Math.floor(limit((wide - LABELS) / heads, 10, 34));
-    const effects = each?.map((line) => line.map((chances) => Math.log(Math.max(chances[0], 0.0005) / before[0])));
+    const effects = each?.map((line) => line.map((chances) => Math.log(gain(chances))));
     const shown = colour === 2 ? effects : layers.map((line) => line.map((rows) => rows[T - 1][colour ? T - 2 : 0]));
     headLabels(page, LABELS, top, step, high, layers.length, heads, { layer, head });
     page.grid("all", LABELS, top, step, high, shown, {
@@ -68,7 +68,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     page.pick("all", layer, head);
     const low = top + layers.length * high + 14;
     if (colour === 2) {
-      page.words(0, low, `without it “${short(words[0])}” is less (purple) or more (green) likely`, "", "meaning");
+      page.words(0, low, `without it “${short(word)}” is less (purple) or more (green) likely`, "", "meaning");
     }
     page.height = Math.max(low + 14, page.height);
     if (pointed) {
@@ -82,11 +82,11 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       const weight = fixed(layers[layer][head][at.row][at.column]);
       return `${title}, query "${names[at.row]}", key "${names[at.column]}": weight ${weight}.`;
     }
-    const best = most(changed), first = most(before);
+    const best = most(changed);
     return `${title}: ${favourites(last, names, names[T - 1])}. ` +
-      `With all heads, the likeliest next word is "${words[first]}", ${fixed(before[first], 3)}${
-        without.length ? `; without ${without.join(", ")} it gets ${fixed(changed[first], 3)}` : ""
-      }${best !== first ? `, and "${words[best]}" is likeliest` : ""}.`;
+      `With all heads, the likeliest next word is "${words[0]}", ${fixed(before[0], 3)}${
+        without.length ? `; without ${without.join(", ")} it gets ${fixed(changed[0], 3)}` : ""
+      }${best ? `, and "${words[best]}" is likeliest` : ""}.`;
   }
 
   const sentences = models.map(({ text }) => text),
@@ -104,25 +104,17 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
   };
 });
 
-const wordRead = (weights, names) => names[most(weights)].replace(/ \(\d+\)$/, "");
-
-// A run for drawing: each head's weights as rows, unpacked from one letter per share of the lower triangle. Where each head
-// was switched off, the first word is the one of which title, bars and colours speak: what this head reads, if it may come
-// next.
-function read({ shares, shape: [num_layers, num_heads], each, words, before, ...run }, layer, head) {
+// A run for drawing: each head's weights as rows, unpacked from one letter per share of the lower triangle.
+function read({ shares, shape: [num_layers, num_heads], each, ...run }) {
   const T = run.names.length;
   let place = 0;
   const number = () => (shares.charCodeAt(place++) - 35) / 100;
   const rows = () => range(T).map((row) => range(T).map((column) => !row ? +!column : column <= row ? number() : 0));
   const layers = range(num_layers).map(() => range(num_heads).map(rows));
-  const topic = Math.max(0, each ? words.indexOf(wordRead(layers[layer][head][T - 1], run.names)) : 0);
-  const sorted = (list) => [list[topic], ...list.filter((_, k) => k !== topic)];
   return {
     ...run,
-    words: sorted(words),
-    before: sorted(before),
     layers,
-    each: each?.map((line) => line.map((chances) => sorted(chances.map((thousandths) => thousandths / 1000)))),
+    each: each?.map((line) => line.map((chances) => chances.map((thousandths) => thousandths / 1000))),
   };
 }
 

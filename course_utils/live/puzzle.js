@@ -189,7 +189,7 @@ export default figure((data) => {
     const place = flow(page.width, 0, high), top = page.height + 6;
     const cell = limit(Math.floor((page.width - left) / mine[0][0].length), 24, few ? CELL : 26);
     mine.forEach((matrix, m) => {
-      const scale = signedColour(ample(4, reachOf(matrix))), colour = (value) => value ? scale(value) : EMPTY;
+      const colour = (value) => value ? signedColour(ample(4, reachOf(matrix)))(value) : EMPTY;
       const [word, rows] = bold[+(m > 0)] ?? [], wide = matrix[0].length * cell;
       const title = titles[m] + (mine[1] && word ? `: “${word}” ${DOES[m]}` : "");
       const spot = place(left + Math.max(wide, LETTER * title.length) + 10),
