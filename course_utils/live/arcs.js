@@ -58,7 +58,7 @@ export function arcs(
   const judged = (key) => !wanted ? RIGHT : mine[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
   const told = lines.map(({ key, weights, colour, from: own = from }) => [
     `${wanted ? "now: " : /\d/.test(key) ? `${key}: ` : ""}“${words[own] ?? asker}” reads ${found(words, weights)}`,
-    ...wanted ? best.map(judged) : [colour], // of the words named
+    ...wanted ? best.map(judged) : single ? [] : [colour], // of the words named
   ]);
   if (wanted) {
     told.unshift([`${task}: make “${words[from] ?? asker}” read ${found(words, wanted)}`, `${RIGHT};opacity:.4`]);
@@ -67,12 +67,10 @@ export function arcs(
   const next = flow(room, 0, LINE);
   told.forEach(([says, ...looks], place) => {
     const { x, y } = next(wanted ? LARGE * says.length + 40 : room / abreast), wide = 24 / looks.length;
-    if (told[1]) {
-      looks.forEach((look, k) =>
-        page.line(`M${x + k * wide} ${top + y + 10}h${wide}`, `stroke:${look};stroke-width:5`, `line ${place} ${k}`)
-      );
-    }
-    page.words(x + (told[1] ? 30 : 0), top + y + 10, says, BOLD, `told ${place}`);
+    looks.forEach((look, k) =>
+      page.line(`M${x + k * wide} ${top + y + 10}h${wide}`, `stroke:${look};stroke-width:5`, `line ${place} ${k}`)
+    );
+    page.words(looks[0] ? x + 30 : x, top + y + 10, says, BOLD, `told ${place}`);
   });
   const arc = (name, a, b, shift, look) => {
     const up = 1.3 * (18 + (HIGH - 34) * Math.min(1, Math.abs(b - a) / (flat ? 400 : 200)));

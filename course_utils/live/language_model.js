@@ -13,14 +13,15 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
 
   function draw(page, { sentence = 0, colour, layer, head }, at) {
     const { text, names, layers, words, before, after, off, each } = models[sentence], T = names.length;
-    const without = each ? [`${layer}.${head}`] : off, changed = each ? each[layer][head] : after;
-    const last = layers[layer][head][T - 1],
-      readBy = (l, h) => names[most(layers[l][h][T - 1])].replace(/ \(\d+\)$/, "");
+    const without = each ? [`${layer}.${head}`] : off, changed = each?.[layer][head] ?? after;
+    const large = layers[layer][head],
+      last = large[T - 1],
+      readBy = (rows) => names[most(rows[T - 1])].replace(/ \(\d+\)$/, "");
     // title, bars and colours speak of this word, which the first head reads, if it may come next
-    const topic = Math.max(0, words.indexOf(readBy(firstLayer, firstHead))), word = words[topic];
+    const topic = Math.max(0, words.indexOf(readBy(layers[firstLayer][firstHead]))), word = words[topic];
     const gain = (chances) => Math.max(chances[topic], 0.0005) / before[topic];
     // a head that reads little else than it, while without that head it would be far likelier
-    const held = each && Math.max(...last) > MUCH && readBy(layer, head) === word && gain(changed) > 2;
+    const held = each && Math.max(...last) > MUCH && readBy(large) === word && gain(changed) > 2;
     const name = 92, list = 46, narrow = page.width < 700, wide = narrow ? page.width : page.width / 2 - 20;
     const rows = words.flatMap((_, k) => [before[k], changed[k]]), end = list + rows.length * ROW + 30;
     const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
@@ -40,7 +41,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       reach: Math.max(...before, ...(each ?? [[changed]]).flat(2)),
       colour: (_, k) => k % 2 ? OFF : ALL,
     });
-    maps(page, [{ key: "large", values: layers[layer][head], title }], {
+    maps(page, [{ key: "large", values: large, title }], {
       names,
       x: narrow ? 0 : wide + 20,
       y: narrow ? end : 0,
@@ -71,16 +72,17 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       page.words(0, low, `without it “${short(word)}” is less (purple) or more (green) likely`, "", "meaning");
     }
     page.height = Math.max(low + 14, page.height);
+    const { row, column } = at ?? {};
     if (pointed) {
-      page.light("all", at.row, at.column);
-      const here = layers[at.row][at.column][T - 1];
-      return `Layer ${at.row}, head ${at.column}: ${favourites(here, names, names[T - 1])}. Press to enlarge it${
+      page.light("all", row, column);
+      const here = layers[row][column][T - 1];
+      return `Layer ${row}, head ${column}: ${favourites(here, names, names[T - 1])}. Press to enlarge it${
         each ? "" : " and to switch it off or on"
       }.`;
     }
     if (at?.part === "large") {
-      const weight = fixed(layers[layer][head][at.row][at.column]);
-      return `${title}, query "${names[at.row]}", key "${names[at.column]}": weight ${weight}.`;
+      const weight = fixed(large[row][column]);
+      return `${title}, query "${names[row]}", key "${names[column]}": weight ${weight}.`;
     }
     const best = most(changed);
     return `${title}: ${favourites(last, names, names[T - 1])}. ` +

@@ -37,7 +37,6 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const tiles = tilesOf(length), place = Math.min(tile, tiles.length) - 1, [top, start] = tiles[place];
     const end = Math.min(T, start + length), rows = range(T).slice(top, top + length), keys = range(end).slice(start);
     const isRead = (row, key) => row < top || rows.includes(row) && key < end;
-    const isNow = (row, key) => rows.includes(row) && keys.includes(key);
     const kept = range(T).filter((row) => isRead(row, 0)).map((row) =>
       rowRead(row, row < top ? T : end, length, forgotten)
     );
@@ -117,15 +116,16 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     page.height = from + TOP + T * whole + 8;
 
     if (at) {
-      page.light("table", at.row);
-      page.light("table", undefined, at.column);
-      const of = `Query "${names[at.row]}", key "${names[at.column]}": `, score = scores[at.row][at.column];
-      if (at.column > at.row) return `${of}the future, so this score is masked, if its tile is computed at all.`;
-      if (!isNow(at.row, at.column)) {
+      const { row, column } = at;
+      page.light("table", row);
+      page.light("table", undefined, column);
+      const of = `Query "${names[row]}", key "${names[column]}": `, score = scores[row][column];
+      if (column > row) return `${of}the future, so this score is masked, if its tile is computed at all.`;
+      if (!(rows.includes(row) && keys.includes(column))) {
         return of +
-          (isRead(at.row, at.column) ? "this score was computed and forgotten." : "this score is not computed yet.");
+          (isRead(row, column) ? "this score was computed and forgotten." : "this score is not computed yet.");
       }
-      const { largest } = kept[at.row];
+      const { largest } = kept[row];
       return `${of}score ${fixed(score, 4)}, e^(${fixed(score)} − ${fixed(largest)}) = ${
         fixed(Math.exp(score - largest), 4)
       }.`;
