@@ -49,7 +49,7 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
     assert said.startswith('Layer 1, head 2: query "Mary (4)" attends most to "Mary (4)" (1.00).'), said
     assert 'next word is "a", 0.500; without 1.2 it gets 0.125, and "b" is likeliest' in said
     bars = ["0.500", "0.125", "0.200", "0.200", "0.100", "0.100"]
-    assert sorted(n for n in page.numbers(shown) if len(n) == 5) == sorted(bars)
+    assert sorted(n for n in page.numbers(shown) if len(n) == 5) == sorted([*bars, "0.125"]), "and in the title"
     board = shown.get_by_role("application", name="All heads")
     size = board.bounding_box()
     board.click(position={"x": size["width"] / 6, "y": size["height"] / 4})
@@ -79,7 +79,9 @@ def test_a_head_is_said_to_hold_back_the_word_that_it_reads_only_if_that_is_like
     shown = page.opened(chromium, tmp_path, language_model.language_model_figure([run_once], 1, 2).html())
     texts = shown.locator(".course-live svg text").all_text_contents()
     assert ("layer 1, head 2 reads “Mary” in order not to say it" in texts) == (chance > 2 * 0.2)
-    assert ("likeliest next word without 1.2: “Mary”" in texts) == (chance <= 2 * 0.2)
+    assert (f"“Mary” gets {chance:.3f} without 1.2" in texts) == (chance <= 2 * 0.2)
+    assert "without it “Mary” is less (purple) or more (green) likely" in texts, "bars and colours speak of it, too"
+    assert [text for text in texts if text.startswith('"')] == ['"a"', '"Mary"', '"c"']
 
 
 @browser.needs_chromium

@@ -592,11 +592,11 @@ def test_a_tile_that_holds_fewer_keys_is_framed_alone_and_what_is_not_there_says
         (2, (3, 3), "this score is not computed yet."),
         (2, (0, 0), "this score was computed and forgotten."),
         (3, (3, 1), "this score was computed and forgotten."),
-        (3, (0, 3), "the future, so this score is never computed."),
+        (3, (0, 3), "the future, so this score is masked, if its tile is computed at all."),
     ]:
         choose(shown, tile=tile)
         assert said_at(shown, "scores and shares", row, column).endswith(wanted)
-    assert "1 score is in memory, and m and ℓ of 1 row;" in said_at_rest(shown)
+    assert "in memory are 1 of 16 scores, and m and ℓ of 1 of 4 rows;" in said_at_rest(shown)
     keys = board(shown, "scores and shares").bounding_box()
     (frame,) = shown.locator(f"{LIVE} svg g:nth-child(3) rect[style*='{PICKED}']").all()
     assert frame.bounding_box()["y"] + frame.bounding_box()["height"] <= keys["y"] + keys["height"] + 3

@@ -217,8 +217,10 @@ def test_a_tile_is_reached_by_a_click_and_no_other_scores_are_drawn(chromium, tm
         board.click(position={"x": (column + 0.5) * size["width"] / 4, "y": (row + 0.5) * size["height"] / 4})
         assert page.state(shown)["tile"] == tile
         agrees(shown, "show_tiles")
+        green = shown.locator(f"{LIVE} svg rect[style*='rgba(0, 133, 119']").count()
+        assert green == 4 * 4 + 2 * 2, "as many as are said to be in memory: of the plain layer, and of the tile"
     board.hover(position={"x": size["width"] * 0.9, "y": 5})
-    assert "never computed" in page.said(shown)
+    assert "masked, if its tile is computed at all" in page.said(shown)
 
 
 @pytest.mark.parametrize("mask", [False, True])

@@ -5,11 +5,12 @@ import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js
 
 const GAP = 4, TOP = 22;
 
-// What all queries together read.
-const read = (weights, names) => `reads ${found(names.map(short), transposed(weights).map(sum))}`;
-
 export default figure(({ names, weights, layer: firstLayer, head: firstHead, beside }) => {
-  const layers = unpacked(weights), heads = layers[0].length, other = beside && unpacked(beside.weights);
+  const layers = unpacked(weights),
+    heads = layers[0].length,
+    other = beside && unpacked(beside.weights),
+    both = [...names, ...beside?.names ?? []],
+    least = other && Math.max(names.length, beside.names.length);
 
   function draw(page, { layer, head, query }, at) {
     const room = page.width < 700 ? page.width : page.width * (other ? 0.32 : 0.55);
@@ -36,21 +37,28 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     page.pick("all", layer, head);
     const large = layers[layer][head], pointed = at?.part === "all";
     const title = `layer ${layer}, head ${head}`, wide = other && !y ? (page.width - x) / 2 : page.width - x;
-    const enlarge = (key, values, title, more) =>
-      maps(page, [{ key, values, title }], {
+    const enlarge = (key, who, values, names, more) =>
+      // and what all queries together read
+      maps(page, [{
+        key,
+        values,
+        title: other ? `${who} reads ${found(names.map(short), transposed(values).map(sum))}` : title,
+      }], {
+        names,
         axes: ["query (attends)", "key (attended to)", ""],
         room: wide,
         at: at?.part === key && at,
         digits: 3,
-        least: other && Math.max(names.length, beside.names.length),
+        named: both,
+        widest: both,
+        least,
         ...more,
       });
-    let said = enlarge("large", large, other ? `here it ${read(large, names)}` : title, { names, x, y, row: query });
+    let said = enlarge("large", "this head", large, names, { x, y, row: query });
     page.height = Math.max(low, page.height);
     if (other) {
       const high = page.height, place = y ? { x, y: high + 8 } : { x: x + wide, y };
-      said += enlarge("other", other[layer][head], `there it ${read(other[layer][head], beside.names)}`, {
-        names: beside.names,
+      said += enlarge("other", "there it", other[layer][head], beside.names, {
         scale: false,
         ...place,
       });

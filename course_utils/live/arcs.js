@@ -1,6 +1,21 @@
 // A sentence with an arc from the word that asks to each word that it reads: the thicker, the more weight. The words stand
 // side by side where there is room, else below each other.
-import { BOLD, END, FAINT, fixed, found, leading, LETTER, limit, MARK, MIDDLE, RIGHT, SEEN, sum } from "./base.js";
+import {
+  BOLD,
+  END,
+  FAINT,
+  fixed,
+  flow,
+  found,
+  leading,
+  LETTER,
+  limit,
+  MARK,
+  MIDDLE,
+  RIGHT,
+  SEEN,
+  sum,
+} from "./base.js";
 
 const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20;
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
@@ -28,7 +43,7 @@ export function arcs(
   const narrow = words.map((word) => word.length * letter + GAP), flat = sum(narrow) <= room;
   const more = flat ? limit((Math.min(room, WIDEST) - sum(narrow)) / words.length, 0, 64) : 0;
   const wide = narrow.map((each) => each + more), single = lines.length === 1;
-  const abreast = room < 700 ? 1 : 2, head = top + LINE * Math.ceil(spots / abreast);
+  const abreast = room < 700 ? 1 : wanted ? 4 : 2, head = top + LINE * Math.ceil(spots / abreast);
   const start = flat ? 0 : head + (from < 0 ? 1.5 * ROW : 0);
   const base = flat ? head + HIGH : HIGH; // where arcs begin
   const along = (place) =>
@@ -41,21 +56,21 @@ export function arcs(
   const spot = (place, up) => flat ? `${place} ${base - up}` : `${base - up} ${place}`;
   const [{ weights: mine }] = lines, best = leading(mine);
   const judged = (key) => !wanted ? RIGHT : mine[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
-  const told = wanted
-    ? [{ weights: wanted, colour: `${RIGHT};opacity:.4` }, {
-      weights: mine,
-      colour: best.map(judged).sort().pop(), // orange, if anything is
-    }]
-    : lines;
-  told.forEach(({ key, weights, colour, from: own = from }, place) => {
-    const x = place % abreast * room / 2,
-      y = top + 10 + LINE * Math.floor(place / abreast),
-      asks = `“${words[own] ?? asker}” read`,
-      says = wanted
-        ? [`${task}: make ${asks} `, `now: ${asks}s `][place]
-        : `${/\d/.test(key) ? `${key}: ` : ""}${asks}s `;
-    if (told[1]) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `line ${place}`);
-    page.words(x + (told[1] ? 30 : 0), y, says + found(words, weights), BOLD, `told ${place}`);
+  const told = lines.map(({ key, weights, colour, from: own = from }) => [
+    `${wanted ? "now: " : /\d/.test(key) ? `${key}: ` : ""}“${words[own] ?? asker}” reads ${found(words, weights)}`,
+    ...wanted ? best.map(judged) : single ? [] : [colour], // of the words named
+  ]);
+  if (wanted) {
+    told.unshift([`${task}: make “${words[from] ?? asker}” read ${found(words, wanted)}`, `${RIGHT};opacity:.4`]);
+    if (mine.some((_, key) => judged(key) === MARK)) told.push(["too much", MARK]);
+  }
+  const next = flow(room, 0, LINE);
+  told.forEach(([says, ...looks], place) => {
+    const { x, y } = next(wanted ? LARGE * says.length + 40 : room / abreast), wide = 24 / looks.length;
+    looks.forEach((look, k) =>
+      page.line(`M${x + k * wide} ${top + y + 10}h${wide}`, `stroke:${look};stroke-width:5`, `line ${place} ${k}`)
+    );
+    page.words(looks[0] ? x + 30 : x, top + y + 10, says, BOLD, `told ${place}`);
   });
   const arc = (name, a, b, shift, look) => {
     const up = 1.3 * (18 + (HIGH - 34) * Math.min(1, Math.abs(b - a) / (flat ? 400 : 200)));

@@ -323,7 +323,7 @@ function picture(svg, { change, point, controls }) {
   }
 
   /* Rows of cells; undefined ones are left out. colour, text(value, row, column): of a cell. hidden(row, column):
-     hatched. drawn: omit the cells. label: of the board over them. id(value, row, column): identifies a moving cell. */
+     hatched, on the colour masked. drawn: omit the cells. label: of the board over them. id(value, row, column): identifies a moving cell. */
   function grid(
     key,
     x,
@@ -335,6 +335,7 @@ function picture(svg, { change, point, controls }) {
       colour = weightColour,
       text = (value) => fixed(value),
       hidden = () => false,
+      masked = MASKED,
       drawn,
       label,
       press,
@@ -349,7 +350,7 @@ function picture(svg, { change, point, controls }) {
         const left = x + column * wide, top = y + row * high, covered = hidden(row, column);
         if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
         if (drawn) return;
-        const fill = covered ? MASKED : colour(value, row, column), cell = id(value, row, column);
+        const fill = covered ? masked : colour(value, row, column), cell = id(value, row, column);
         box(cell, left, top, wide - 1, high - 1, `fill:rgb(${fill})`);
         words(
           left + (wide - 1) / 2,

@@ -224,17 +224,17 @@ function describeOutput(pairs) {
 
 // numpy's generator, PCG64: whether its next number lies below one half. state, step: 128 bits as 8 parts of 16.
 const FACTOR = [0xf645, 0x9fcc, 0xdf64, 0x4385, 0x5da4, 0x1fc6, 0xed05, 0x2360];
-export function coins({ state: start, step }) {
-  const state = [...start], next = [...start];
+export function coins({ state, step }) {
   return () => {
     let rest = 0;
+    const next = [];
     for (let place = 0; place < 8; place++) {
       rest += step[place];
       for (let k = 0; k <= place; k++) rest += state[k] * FACTOR[place - k];
       next[place] = rest % 65536;
       rest = Math.floor(rest / 65536);
     }
-    for (let place = 0; place < 8; place++) state[place] = next[place];
+    state = next;
     const bit = (63 + (state[7] >> 10)) % 64, part = bit >> 4; // of both halves together, turned by the highest bits
     return ((state[part] ^ state[part + 4]) >> bit % 16 & 1) === 0;
   };
@@ -260,9 +260,8 @@ function wrongTogether(puzzle, tried) {
         alone
           ? ` Head ${alone[0]} alone: ${alone[1][0].toLowerCase()}${alone[1].slice(1)}`
           : ` Each head looks where it should. Summed over heads, the values are ${
-            puzzle.words.map((word, token) => {
-              return `"${word}" ${told(sum(heads.map((head) => head.matrices[2][token][0])))}`;
-            }).join(", ")
+            puzzle.words.map((word, token) => `"${word}" ${told(sum(heads.map((head) => head.matrices[2][token][0])))}`)
+              .join(", ")
           }.`
       }`,
       reading,

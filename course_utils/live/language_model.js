@@ -13,12 +13,15 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
 
   function draw(page, { sentence = 0, colour, layer, head }, at) {
     const { text, names, layers, words, before, after, off, each } = models[sentence], T = names.length;
-    const without = each ? [`${layer}.${head}`] : off, changed = each ? each[layer][head] : after;
-    const last = layers[layer][head][T - 1], read = names[most(last)].replace(/ \(\d+\)$/, "");
-    // a head that reads little else than a word, which without it would be far likelier
-    const held = each && Math.max(...last) > MUCH
-      ? words.findIndex((word, k) => word === read && changed[k] > 2 * before[k])
-      : -1;
+    const without = each ? [`${layer}.${head}`] : off, changed = each?.[layer][head] ?? after;
+    const large = layers[layer][head],
+      last = large[T - 1],
+      readBy = (rows) => names[most(rows[T - 1])].replace(/ \(\d+\)$/, "");
+    // title, bars and colours speak of this word, which the first head reads, if it may come next
+    const topic = Math.max(0, words.indexOf(readBy(layers[firstLayer][firstHead]))), word = words[topic];
+    const gain = (chances) => Math.max(chances[topic], 0.0005) / before[topic];
+    // a head that reads little else than it, while without that head it would be far likelier
+    const held = each && Math.max(...last) > MUCH && readBy(large) === word && gain(changed) > 2;
     const name = 92, list = 46, narrow = page.width < 700, wide = narrow ? page.width : page.width / 2 - 20;
     const rows = words.flatMap((_, k) => [before[k], changed[k]]), end = list + rows.length * ROW + 30;
     const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
@@ -27,20 +30,18 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     page.words(
       0,
       10,
-      held < 0
-        ? `likeliest next word${lost}: “${words[most(changed)]}”`
-        : `${title} reads “${read}” in order not to say it`,
+      held ? `${title} reads “${word}” in order not to say it` : `“${word}” gets ${fixed(changed[topic], 3)}${lost}`,
       BOLD,
       "headline",
     );
     page.words(0, 30, `next word; grey: all heads${lost && `; orange:${lost}`}`, "", "bars");
-    page.column(name - 6, list, 2 * ROW, words.map((word) => `"${short(word)}"`));
+    page.column(name - 6, list, 2 * ROW, words.map((word) => `"${short(word)}"`), [topic]);
     bars(page, "next", name, list, wide - name, ROW, rows, {
       digits: 3,
       reach: Math.max(...before, ...(each ?? [[changed]]).flat(2)),
       colour: (_, k) => k % 2 ? OFF : ALL,
     });
-    maps(page, [{ key: "large", values: layers[layer][head], title }], {
+    maps(page, [{ key: "large", values: large, title }], {
       names,
       x: narrow ? 0 : wide + 20,
       y: narrow ? end : 0,
@@ -53,7 +54,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const high = 13,
       top = (narrow ? page.height + 16 : end) + TOP,
       step = Math.floor(limit((wide - LABELS) / heads, 10, 34));
-    const effects = each?.map((line) => line.map((chances) => Math.log(Math.max(chances[0], 0.0005) / before[0])));
+    const effects = each?.map((line) => line.map((chances) => Math.log(gain(chances))));
     const shown = colour === 2 ? effects : layers.map((line) => line.map((rows) => rows[T - 1][colour ? T - 2 : 0]));
     headLabels(page, LABELS, top, step, high, layers.length, heads, { layer, head });
     page.grid("all", LABELS, top, step, high, shown, {
@@ -68,19 +69,20 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     page.pick("all", layer, head);
     const low = top + layers.length * high + 14;
     if (colour === 2) {
-      page.words(0, low, `without it “${short(words[0])}” is less (purple) or more (green) likely`, "", "meaning");
+      page.words(0, low, `without it “${short(word)}” is less (purple) or more (green) likely`, "", "meaning");
     }
     page.height = Math.max(low + 14, page.height);
+    const { row, column } = at ?? {};
     if (pointed) {
-      page.light("all", at.row, at.column);
-      const here = layers[at.row][at.column][T - 1];
-      return `Layer ${at.row}, head ${at.column}: ${favourites(here, names, names[T - 1])}. Press to enlarge it${
+      page.light("all", row, column);
+      const here = layers[row][column][T - 1];
+      return `Layer ${row}, head ${column}: ${favourites(here, names, names[T - 1])}. Press to enlarge it${
         each ? "" : " and to switch it off or on"
       }.`;
     }
     if (at?.part === "large") {
-      const weight = fixed(layers[layer][head][at.row][at.column]);
-      return `${title}, query "${names[at.row]}", key "${names[at.column]}": weight ${weight}.`;
+      const weight = fixed(large[row][column]);
+      return `${title}, query "${names[row]}", key "${names[column]}": weight ${weight}.`;
     }
     const best = most(changed);
     return `${title}: ${favourites(last, names, names[T - 1])}. ` +

@@ -51,8 +51,8 @@ export function unpacked({ shape, letters }) {
    -1, where names pick one. told: the values to say, if not those shown. colour, ...: of a grid. counts(row, column):
    whether a cell is in the row's sum; by default, if not hidden. For all: at: the row and column to light up. marks:
    [what a colour means, the colour]. scale: other colours, and the label of the end. spots: how many maps the height is
-   for, so that hiding some does not change it. widest: the keys with the longest names to come. least: how many rows
-   and columns there is room for. */
+   for, so that hiding some does not change it. widest: the keys with the longest names to come; named: the queries with
+   them. least: how many rows and columns there is room for. */
 export function maps(
   page,
   list,
@@ -61,6 +61,7 @@ export function maps(
     keys = names,
     spots = list.length,
     widest = keys,
+    named = names,
     x: fromLeft = 0,
     y: fromTop = 0,
     room = page.width - fromLeft,
@@ -83,7 +84,7 @@ export function maps(
   function fit(count, height) {
     for (let cell = LARGEST;; cell -= cell > 2 ? 1 : 0.25) {
       const [left, top, right] = cell < NAMED ? [20, 20, 8] : [
-        longest(names) + 22,
+        longest(named) + 22,
         Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22,
         sums ? Math.max(SUMS, 8 + LETTER * sums.length) : 20,
       ];

@@ -28,12 +28,13 @@ export default figure(({ names, scores }) => {
     ], { names, at });
     if (said) return `${said}.`;
     if (at) {
-      const whether = !depends[at.row][at.column]
+      const { row, column } = at;
+      const whether = !depends[row][column]
         ? "does not depend on"
-        : hidden(at.row, at.column)
+        : hidden(row, column)
         ? "leaks: it depends on"
         : "depends on";
-      return `Output of "${names[at.row]}" ${whether} input "${names[at.column]}".`;
+      return `Output of "${names[row]}" ${whether} input "${names[column]}".`;
     }
     const sums = weights.map(sum), whole = sums.every((total) => Math.abs(total - 1) < 1e-6);
     const leaks = sum(depends.flatMap((line, row) => line.slice(row + 1)));

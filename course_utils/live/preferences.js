@@ -1,6 +1,6 @@
 // Message: one word of the sentence changes, and hardly any head changes its preference.
 // Chapter 8: which of two nouns each head of a model prefers, for sentences that differ in one word.
-import { FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short, sum } from "./base.js";
+import { FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short } from "./base.js";
 import { arcs } from "./arcs.js";
 import { headLabels, LABELS, unpacked } from "./maps.js";
 
@@ -44,9 +44,10 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     page.pick("all", layer, head);
     if (at) page.light("all", at.row, at.column);
 
-    const counts = [0, 1].map((noun) => sum(every.map(([l, h]) => +(preferred(now, l, h) === noun))));
-    const turned = every.filter(([l, h]) => turns(l, h)).length, spot = flow(page.width, LABELS, LEGEND);
-    const counted = nouns.map((noun, k) => `${counts[k]} prefer "${noun}"`);
+    const turned = every.filter((cell) => turns(...cell)).length, spot = flow(page.width, LABELS, LEGEND);
+    const counted = nouns.map((noun, k) =>
+      `${every.filter((cell) => preferred(now, ...cell) === k).length} prefer "${noun}"`
+    );
     if (twin) counted.push(`⇄ ${turned} ${turned === 1 ? "changes" : "change"} with "${twin.tokens[place]}"`);
     counted.forEach((text, k) => {
       const { x, y } = spot(text.length * LETTER + 44);
@@ -56,12 +57,11 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     page.height = low + LEGEND * (page.width < 700 ? 3 : 1);
 
     const [first, second] = nouns.map((noun) => fixed(rows[l][h][tokens.indexOf(noun)], 3));
-    const others = every.length - turned;
     return `Layer ${l}, head ${h}: "${asks}" gives ${first} to "${nouns[0]}" and ${second} to "${nouns[1]}".` +
       (twin
-        ? ` With "${twin.tokens[place]}" instead of "${
-          tokens[place]
-        }", ${others} of ${every.length} heads prefer the same noun.`
+        ? ` With "${twin.tokens[place]}" instead of "${tokens[place]}", ${
+          every.length - turned
+        } of ${every.length} heads prefer the same noun.`
         : "");
   }
 

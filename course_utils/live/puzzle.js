@@ -21,7 +21,7 @@ import {
 } from "./base.js";
 import { coins, goalOf, headOf, judge, unfolded } from "./judge.js";
 import { arcs } from "./arcs.js";
-import { signedColour } from "./vectors.js";
+import { ample, reachOf, signedColour } from "./vectors.js";
 
 const CELL = 38,
   ROW = 24,
@@ -116,7 +116,7 @@ export default figure((data) => {
         from: one ? it : row,
         asker: "your query",
         wanted: reading?.wanted[row],
-        spots: 2,
+        spots: 3,
         press: one ? null : (query) => page.change({ query }),
       });
       if (simple) return hunt(names, weights[0]);
@@ -159,7 +159,13 @@ export default figure((data) => {
     const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), hits = sum(right);
     const wanted = THROWS * puzzle.survive.need, goal = `sum ${yes ? ">" : "<"} 0.5`, low = y + heads.length * high + 4;
     page.line("M0 10h24", `stroke:${hits < wanted ? MARK : RIGHT};stroke-width:5`, "throws");
-    page.words(30, 10, `Puzzle: ${goal} in ${wanted} of ${THROWS}, now ${hits}`, BOLD, "hits");
+    page.words(
+      30,
+      10,
+      `Puzzle: ${goal} in ${wanted} of ${THROWS}, now ${hits} ${hits < wanted ? "✗" : "✓"}`,
+      BOLD,
+      "hits",
+    );
     page.words(0, 32, `in each throw head 0 gives 2 × ${plain(gives[0])} or nothing (✕)`);
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
@@ -182,8 +188,8 @@ export default figure((data) => {
     const high = TITLE + axes.length * tall + 10;
     const place = flow(page.width, 0, high), top = page.height + 6;
     const cell = limit(Math.floor((page.width - left) / mine[0][0].length), 24, few ? CELL : 26);
-    const colour = (value) => value ? signedColour(4)(value) : EMPTY;
     mine.forEach((matrix, m) => {
+      const colour = (value) => value ? signedColour(ample(4, reachOf(matrix)))(value) : EMPTY;
       const [word, rows] = bold[+(m > 0)] ?? [], wide = matrix[0].length * cell;
       const title = titles[m] + (mine[1] && word ? `: “${word}” ${DOES[m]}` : "");
       const spot = place(left + Math.max(wide, LETTER * title.length) + 10),

@@ -30,15 +30,16 @@ export default figure(({ names, inputs: original }) => {
     reach = 2 * Math.max(1, largest),
     left = longest(names) + 10,
     tall = TOP + ROW * (size + 1) + 8;
+  const longestOf = (vectors) => Math.max(...vectors.map((vector) => Math.hypot(...vector)));
   const scoresOf = (vectors, query) => vectors.map((key) => dot(vectors[query], key)),
-    farthest = Math.max(...original.map((vector) => Math.hypot(...vector))),
+    farthest = longestOf(original),
     highest = reachOf(original.map((_, query) => scoresOf(original, query)));
 
   function draw(page, { query, step, inputs }, at) {
     const scores = scoresOf(inputs, query), weights = softmax(scores);
     // All scales stay fixed while a number is dragged, and double when a value leaves them.
     const end = ample(highest, reachOf([scores])), colour = signedColour(ample(largest, reachOf(inputs)));
-    const circle = ample(farthest, Math.max(...inputs.map((vector) => Math.hypot(...vector))));
+    const circle = ample(farthest, longestOf(inputs));
     const mixed = inputs.map((value, row) => value.map((number) => weights[row] * number)),
       context = transposed(mixed).map(sum);
     const press = (row) => page.change({ query: row });

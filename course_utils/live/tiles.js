@@ -4,7 +4,7 @@ import { BOLD, chunks, dot, figure, fixed, LEAK, limit, longest, MIDDLE, range, 
 import { arrow, GREEN } from "./vectors.js";
 
 const LARGEST = 52, HIGHEST = 420, NUMBERED = 30, NAMED = 13, TOP = 46, GAP = 30, WHOLE = 120;
-const KEPT = [0, 124, 190]; // in memory: numbers of rows; scores are green
+const KEPT = [0, 124, 190, 0.75]; // in memory: numbers of rows; scores are green
 const NOTHING = { factor: 0, largest: -Infinity, total: 0, mixed: [] };
 
 const list = ({ total, mixed }) => mixed.map((number) => fixed(number / total)).join(" ");
@@ -37,7 +37,6 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const tiles = tilesOf(length), place = Math.min(tile, tiles.length) - 1, [top, start] = tiles[place];
     const end = Math.min(T, start + length), rows = range(T).slice(top, top + length), keys = range(end).slice(start);
     const isRead = (row, key) => row < top || rows.includes(row) && key < end;
-    const isNow = (row, key) => rows.includes(row) && keys.includes(key);
     const kept = range(T).filter((row) => isRead(row, 0)).map((row) =>
       rowRead(row, row < top ? T : end, length, forgotten)
     );
@@ -55,20 +54,16 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const cell = Math.floor(
       limit((narrow ? room : room - GAP) / T / (narrow ? 1 : 2), 8, Math.min(LARGEST, HIGHEST / T)),
     );
-    const hidden = (row, key) => key > row; // the same mask on both sides
+    // The same mask on both sides: what it hides is computed, too, and paler.
+    const hidden = (row, key) => key > row, scored = { colour: () => [...GREEN, 0.75], masked: [...GREEN, 0.35] };
     const high = T * cell, own = narrow ? left : left + high + GAP, right = own + high + travel;
     const below = TOP + top * cell, tall = rows.length * cell, whole = narrow ? Math.floor(WHOLE / T) : cell;
-    const fill = (colour, cover) => () => [...colour, cover];
 
     // Filled cells are in memory: every score of a plain layer; in tiles, one tile with its numbers and the kept sums.
     const from = narrow ? TOP + high + 12 : 0;
     page.heading(left, from, "a plain layer", `${much} scores, masked ones too`);
-    page.grid("whole", left, from + TOP, whole, whole, scores, {
-      colour: fill(GREEN, 0.75),
-      text: () => "",
-      hidden,
-    });
-    page.heading(own, 0, "in tiles", `${made} ${made === 1 ? "score" : "scores"} at once`);
+    page.grid("whole", left, from + TOP, whole, whole, scores, { ...scored, text: () => "", hidden });
+    page.heading(own, 0, "in tiles", `${made} of ${much} at once`);
     if (cell >= NAMED) page.column(left - 6, TOP, cell, names.map(short), rows);
     page.grid(
       "table",
@@ -94,8 +89,12 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       below,
       cell,
       cell,
-      rows.map((row) => keys.map((key) => key > row ? undefined : scores[row][key])),
-      { colour: fill(GREEN, 0.75), text: (score) => cell < NUMBERED ? "" : fixed(score) },
+      rows.map((row) => keys.map((key) => scores[row][key])),
+      {
+        ...scored,
+        text: (score) => cell < NUMBERED ? "" : fixed(score),
+        hidden: (row, key) => hidden(rows[row], keys[key]),
+      },
     );
     page.mark("now", own + start * cell, below, keys.length * cell - 1, tall - 1);
     const middle = below + tall / 2;
@@ -107,7 +106,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       page.words(right + (k + (k === titles.length - 1 ? numbers : 1) / 2) * number, 26, title, MIDDLE) // over all of an output
     );
     const shown = kept.slice(top).map((now) => [now.largest, now.total]);
-    if (m >= 0) page.grid("kept", right + m * number, below, number, cell, shown, { colour: fill(KEPT, 0.75) });
+    if (m >= 0) page.grid("kept", right + m * number, below, number, cell, shown, { colour: () => KEPT });
     kept.forEach((now, row) => {
       const y = TOP + (row + 0.5) * cell, at = (k) => right + (k + 0.5) * number;
       const look = MIDDLE + (row < top ? "" : BOLD) + (wrong.includes(names[row]) ? `;fill:rgb(${LEAK})` : "");
@@ -117,25 +116,24 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     page.height = from + TOP + T * whole + 8;
 
     if (at) {
-      page.light("table", at.row);
-      page.light("table", undefined, at.column);
-      const of = `Query "${names[at.row]}", key "${names[at.column]}": `, score = scores[at.row][at.column];
-      if (at.column > at.row) return `${of}the future, so this score is never computed.`;
-      if (!isNow(at.row, at.column)) {
+      const { row, column } = at;
+      page.light("table", row);
+      page.light("table", undefined, column);
+      const of = `Query "${names[row]}", key "${names[column]}": `, score = scores[row][column];
+      if (column > row) return `${of}the future, so this score is masked, if its tile is computed at all.`;
+      if (!(rows.includes(row) && keys.includes(column))) {
         return of +
-          (isRead(at.row, at.column) ? "this score was computed and forgotten." : "this score is not computed yet.");
+          (isRead(row, column) ? "this score was computed and forgotten." : "this score is not computed yet.");
       }
-      const { largest } = kept[at.row];
+      const { largest } = kept[row];
       return `${of}score ${fixed(score, 4)}, e^(${fixed(score)} − ${fixed(largest)}) = ${
         fixed(Math.exp(score - largest), 4)
       }.`;
     }
     const last = names[kept.length - 1], { factor } = kept.at(-1);
-    return `Tile ${place + 1} of ${tiles.length}: ${made} ${
-      made === 1 ? "score is" : "scores are"
-    } in memory, and m and ℓ of ${rows.length} ${
-      rows.length === 1 ? "row" : "rows"
-    }; a plain layer keeps ${much} scores.${
+    return `Tile ${
+      place + 1
+    } of ${tiles.length}: in memory are ${made} of ${much} scores, and m and ℓ of ${rows.length} of ${T} rows; a plain layer keeps all scores.${
       start ? say` The sums kept for "${last}" are multiplied by ${factor}.` : ""
     }${wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""}`;
   }

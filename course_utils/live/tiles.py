@@ -22,5 +22,5 @@ def show_tiles(scores: ArrayLike, values: ArrayLike, tokens: Sequence[str], size
     scores = check_numbers("scores", scores, "be those of T queries on T keys", T, T)
     if not 1 <= size <= T:
         raise ValueError(f"size is how many of the {T} keys a tile has, from 1; this is {size}.")
-    about = f"A matrix of {T} × {T} scores, with one tile in memory at a time; scores of the future are not computed:"
+    about = f"A matrix of {T} × {T} scores, with one tile in memory at a time; tiles of the future are not computed:"
     Figure("tiles", about, names, scores, names, scores=scores, values=values, size=size).show()

@@ -28,7 +28,7 @@ export function bars(
   { low = 0, reach = 1, colour = FAINT, digits, label, press } = {},
 ) {
   const place = (value) => x + (limit(value, low, reach) - low) / (reach - low || 1) * (wide - NUMBER), zero = place(0);
-  values.forEach((value, row) =>
+  values.forEach((value, row) => {
     page.box(
       `${key} ${row}`,
       Math.min(zero, place(value)),
@@ -38,9 +38,7 @@ export function bars(
       `fill:${typeof colour === "string" ? colour : `rgb(${colour(value, row)})`};stroke:currentColor;fill-opacity:${
         value < 0 ? 0 : 1
       }`,
-    )
-  );
-  values.forEach((value, row) =>
+    );
     // at the bar's own end: farther off, it would be read as the name of what stands there
     page.words(
       Math.max(zero, place(value)) + 5,
@@ -48,8 +46,8 @@ export function bars(
       fixed(value, digits),
       "",
       `bar ${key} ${row}`,
-    )
-  );
+    );
+  });
   page.board(key, x, y, wide, high, values.length, 1, label, press);
   page.line(`M${zero} ${y}v${high * values.length}`);
 }
