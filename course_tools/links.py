@@ -155,7 +155,7 @@ WAYS_TABLE = """\
 | **Colab** | a Google account | what you save with File > Save a copy in Drive |
 | **Kaggle** | a Kaggle account, with internet access switched on in the settings | what you save there |
 | **Binder** | nothing, but it takes a few minutes to start | nothing: download your notebook before you leave |
-| **Codespaces** | a GitHub account and some of its free hours | everything, until you delete the codespace |
+| **Codespaces** | a GitHub account and some of its free hours | everything, until the codespace is deleted |
 | **your JupyterHub** | an account there; the hub needs nbgitpuller | everything, in your home folder |
 | **the site** (read only) | nothing | which answers you opened |
 """
