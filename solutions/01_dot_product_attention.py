@@ -183,8 +183,7 @@ print(weights @ embedded(story))
 #
 # When an answer is wrong, `check` says what it found and asks you a question. After that, `hint("1.1")` says more
 # each time you run it. `solution("1.1")` becomes available after a right answer, all hints, or three different
-# attempts. Where a right answer offers a quiz, `quiz("1.2")` asks about your own code. Type these calls into any
-# cell.
+# attempts. If `check` offers you a quiz, `quiz("1.2")` asks about your own code. Type these calls into any cell.
 
 # %% [markdown]
 # ### Exercise 1.1 · A query that finds the hunted

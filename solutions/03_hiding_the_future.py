@@ -410,7 +410,7 @@ show_layer("mask")
 
 # %% name="causal-context"
 def causal_context(sequence, diagonal=1):
-    """Context vectors (T, d_out) of a sequence (T, d_in); hides this diagonal and all above."""
+    """Context vectors (T, d_out) of a sequence (T, d_in); hides `diagonal` and all above it."""
     queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
     scores = queries @ keys.T / keys.shape[-1]**0.5  # (T, T)
     hidden = torch.triu(torch.ones_like(scores), diagonal=diagonal).bool()
@@ -429,7 +429,7 @@ print("not at all:", moved == 0)
 # Rows 1 to 3 do not move; those of "with" and the words after it do. The next function tests every word, with
 # derivatives instead of nudges, and returns a matrix in which row $t$, column $s$ says how strongly input $s$ moves
 # output $t$. Anything below 1e-6 counts as a rounding error. (`jacobian` differentiates every output number with
-# respect to every input number; `amax` keeps the largest derivative for each pair of tokens.) You need only know
+# respect to every input number; `amax` keeps the largest derivative for each pair of tokens.) All you need is
 # `influences(causal_context, inputs)`.
 
 # %% name="influences"
@@ -723,7 +723,7 @@ progress(3)
 # | $-\infty$ before softmax | yes | hidden, exactly | no effect |
 #
 # A sequence of $T$ tokens gives $T$ training examples at once, and the **causal mask** hides their answers. With this
-# mask, a head can average or count; with a default token and a hidden diagonal, it can look for what came before.
+# mask, a head can average or count; with a default token and a hidden diagonal, it can find an earlier copy.
 #
 # **Next.** [Chapter 4](04_dropout_and_the_causal_class.ipynb) builds the mask into a class and adds dropout. All
 # chapters: [the course's contents](../README.md#chapters).

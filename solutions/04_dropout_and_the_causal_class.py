@@ -223,7 +223,7 @@ kept = keep_mask((6, 6), p, seed=123)  # (6, 6), True where an entry stays
 print(torch.ones(6, 6) * kept / (1 - p))
 
 # %% [markdown]
-# Each entry is drawn independently, and here 21 of 36 were kept. Each became 2: to make up for what it drops, dropout
+# Each entry is drawn independently, and here 21 of 36 were kept. They became 2: to make up for what it drops, dropout
 # divides what it keeps by $1-p$. Next, we apply the same draws to the causal weights of chapter 3.
 
 # %% name="causal-weights"
@@ -384,8 +384,8 @@ def trained_queries(seen, p, steps):
 # dropout lower the error on seen rooms, or on new ones?
 #
 # `rest` is the norm of the query without its first number; "lower in 5 of 5" counts the heads that err less on new
-# rooms than after 1500 steps without dropout. For comparison, the mean of the four precise thermometers has an error
-# of $0.6^2/3/4 = 0.03$.
+# rooms than the head trained 1500 steps without dropout. For comparison, the mean of the four precise thermometers
+# has an error of $0.6^2/3/4 = 0.03$.
 
 # %% name="four-precise"
 def compare(n, precise, error):
@@ -426,7 +426,7 @@ compare(n=6, precise=4, error=0.6)
 # gain). The penalty is on $w_i^2v_i^2$, so weight also moves to readings near 0: with few rooms, the query uses the
 # meaningless numbers to pick those out. Equal weights (0.091) do best.
 #
-# Try 30 rooms with one precise thermometer, first with errors up to 0.6, then with none. When will dropout hurt?
+# Try 30 rooms with one precise thermometer, first with errors up to 0.6, then exact. When will dropout hurt?
 
 # %% name="one-precise"
 compare(n=30, precise=1, error=0.6)
@@ -663,7 +663,7 @@ check("4.4", MyCausalAttention)
 
 # %% [markdown]
 # Here is your class at work (or ours, while 4.4 is empty): which output depends on which input? Increase the dropout
-# rate and step through the seeds. Sometimes a whole row becomes empty, but never a single cell. Why?
+# rate and step through the seeds. Sometimes a whole row becomes empty, but never part of one. Why?
 
 # %% name="try-layer-live"
 def layer_to_try(length, dropout):

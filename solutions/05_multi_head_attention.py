@@ -354,8 +354,8 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
 # %% [markdown]
 # In these four, the chaser gets more weight than the chased; other words get the rest. When the mouse is the chaser,
 # almost nothing is left for the other animal: "it" names the cat both times and is right once. When the cat chases
-# the hen, "it" even names a mouse. To tell two animals apart, one head must favour one; then the other is faint. (A
-# later layer can amplify it; two heads deliver both at full strength.)
+# the hen, "it" even names a mouse. To tell two animals apart, a single head must favour one; the other is then faint.
+# (A later layer can amplify it; two heads deliver both at full strength.)
 #
 # Guess for each of the two heads: which column will be bright, and from which word on?
 
@@ -514,7 +514,7 @@ print("agrees with the wrapper:", torch.allclose(context, three_heads(batch), at
 
 # %% name="shape-walk-live"
 torch.manual_seed(123)
-numbers = torch.randn(6, 12, dtype=torch.float64)  # (T, d_out), larger than our queries
+numbers = torch.randn(6, 12, dtype=torch.float64)  # (T, d_out), of larger numbers
 live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 
 # %% [markdown]

@@ -81,7 +81,7 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# One source, an article, has a layer that takes queries, keys, values and a mask separately. Ours has heads as in
+# One source, an article, defines a layer that takes queries, keys, values and a mask separately. Ours has heads as in
 # chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate function does the
 # hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
 
@@ -359,7 +359,7 @@ for name, output in [("function", by_function), ("class", by_class)]:
     print(f"{name:8} at most 1e-6 away:", bool((output - ours).abs().max() < 1e-6))
 
 # %% [markdown]
-# All three agree. (PyTorch's class also returns the weights, averaged over heads by default, here `_`, unless you set
+# All three agree. (PyTorch's class also returns the weights, here `_`, averaged over heads by default, unless you set
 # `need_weights=False`. Returning them costs memory, as you will see.) The three differ in what you must pass, above
 # all in what `True` means: even within one library, the function takes `~padding` and the class `padding`. What if we
 # pass the wrong one?
@@ -559,7 +559,7 @@ def milliseconds(layer, x):
 # %% [markdown]
 # The next cell measures times on *your* machine, on the CPU and on a GPU if there is one.
 
-# %% name="time-picture" shows="Three measured curves and T squared over the number of tokens, 128 to 2048, both axes logarithmic. At the right end wrapper and split class rise at least as steeply as T squared; the fused class stays below." tags=["nbval-ignore-output"]
+# %% name="time-picture" shows="Three measured curves and T squared over the number of tokens, 128 to 2048, both axes logarithmic. At the right, the wrapper and the split class rise at least as steeply as T squared; the fused class stays below." tags=["nbval-ignore-output"]
 # the course's tests run this cell but do not compare its picture: times differ
 lengths = [128, 256, 512, 1024, 2048]
 for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
@@ -577,11 +577,11 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
     )
 
 # %% [markdown]
-# With few tokens the three are about equally fast: the projections dominate, and their cost grows only like $T$. With
-# many tokens the matrices of scores and weights cost most, and time grows like $T^2$ or faster. The fused class skips
-# blocks that lie wholly in the future and moves far less data. Yet its time, too, eventually grows like $T^2$. (At
-# GPT-2 small's size, on two cores, it was about 3 times as fast as chapter 5's class, and 6 to 8 times as fast without
-# the linear layers.)
+# On a CPU, with few tokens, the three are about equally fast: the projections dominate, and their cost grows only
+# like $T$. With many tokens the matrices of scores and weights cost most, and time grows like $T^2$ or faster. The
+# fused class skips blocks that lie wholly in the future and moves far less data. Yet its time, too, eventually grows
+# like $T^2$. (At GPT-2 small's size, on two cores, it was about 3 times as fast as chapter 5's class, and 6 to 8
+# times as fast without the linear layers.)
 
 # %% [markdown]
 # ### Half the bits
@@ -968,7 +968,7 @@ check("6.5", my_readings)
 # **Why it works.** In the ratio of two weights of one row, softmax's sum cancels, so the ratio's logarithm is the
 # difference of the two scaled scores. A mask after softmax, with rows that do not sum to 1, does not change this.
 # These cheap checks reveal about half of the clinic's silent errors: a wrong divisor, a mask that shows the future,
-# or one after softmax fails one of them.
+# or a mask after softmax fails a check.
 
 # %% [markdown]
 # Your exercises so far:

@@ -303,7 +303,7 @@ print(f"random part {random_part:.1f}, within 0.2 of the floor: {abs(above) < 0.
 print(f"repeat {repeat:.1f}, below 0.4: {repeat < 0.4}")
 
 # %% [markdown]
-# It does: 4.7 and 0.3. Why is that not nearly 0? "Look up the token that I have just seen" has two answers if that
+# It does: 4.7 and 0.3. Why is 0.3 not nearer 0? "Look up the token that I have just seen" has two answers if that
 # token occurs twice in the first part. We examine such positions separately.
 
 # %% name="twice"

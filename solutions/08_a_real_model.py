@@ -587,7 +587,7 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # A few patterns recur, most often a bright column on the left, that of `[CLS]`. The enlarged head, layer 0, head 2,
 # looks at the previous token; positions alone suffice for that.
 #
-# Try to find the head that looks at the token *after*; it is in layer 1. Then compare layer 5, head 11, our noun head,
+# Try to find the head that looks at the *next* token; it is in layer 1. Then compare layer 5, head 11, our noun head,
 # with its neighbours: is it the only one?
 
 # %% [markdown]
@@ -804,7 +804,8 @@ progress(8)
 #   token before, in every sentence we tried.
 # * They do not say **how much that mattered**. A weight on a short value contributes little. To find out, remove the
 #   head in several sentences, and say what you put in its place.
-# * They do not say **why**. A head that collects nouns looks, from the row of "it", like a head that resolves pronouns.
+# * They do not say **why**. A head whose rows all look alike looks, from the row of "it", like a head that resolves
+#   pronouns.
 # * They do not say **what the model understood**. This model gives nearly the same vector to a chase and its reverse.
 #   Nothing in its final training asked who was hungry.
 #

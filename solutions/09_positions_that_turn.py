@@ -109,7 +109,7 @@ parts = [what_q @ what_k, what_q @ where_k, where_q @ what_k, where_q @ where_k]
 print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 
 # %% [markdown]
-# Only the last part depends on positions alone (in GPT-2, which normalises the sum first, only nearly). It is a
+# Only the last part depends on positions alone (only roughly in GPT-2, which normalises the sum first). It is a
 # separate number for every *pair* of positions: only training can make 7 and 3 score like 14 and 10. And a table that
 # ends at row 1023 has nothing for position 1024.
 #
@@ -378,7 +378,7 @@ for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zer
 
 # %% [markdown]
 # With nothing turned, every distance gives the same score. Such layers have **no position encoding** (NoPE); in
-# SmolLM3 and Llama 4, every fourth layer is of this kind. By themselves, SmolLM3's see order only through the causal
+# SmolLM3 and Llama 4, every fourth layer is of this kind. Alone, those in SmolLM3 see order only through the causal
 # mask.
 
 # %% [markdown]
@@ -647,10 +647,10 @@ def hidden_from(queries, keys, mask=None, window=None):
 # and the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
 # `fused_attention` calls the kernel, which needs a full matrix to hide more than the future. So a window is processed
 # in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each query and
-# key. With only one of window, padding and sinks, a layer of width 256 or more keeps at most about 1.5 times as much
-# for its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with sinks
-# or few key heads can keep more. Three things still need a stored matrix: a mask with an entry for each pair of
-# tokens, $(B, T, T)$; bounds for scores; and, on a CPU, dropout.
+# key. With just a window, just padding or just sinks, a layer of width 256 or more keeps at most about 1.5 times as
+# much for its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with
+# sinks or few key heads can keep more. On a CPU, three things still need a stored matrix: a mask with an entry for
+# each pair of tokens, $(B, T, T)$; bounds for scores; and dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -938,9 +938,9 @@ print(f"guessing {math.log(16):.1f}")
 #
 # At twice the length it is ahead, at 1.0, while the others do *worse* than guessing, at 6.0 or more. They are
 # confident but wrong: training never used the learned table's later rows, and let the rotary model (loss 10.6) copy
-# only what was 5 or 6 tokens back; here, it is 11 to 13 back. Turning only half does not help: 10.2. Scores exist at
-# every distance, but were not trained at every distance. Nor do longer texts come free without positions: 1.0 is more
-# than 0.4.
+# only from 5 or 6 tokens back; here, it must copy from 11 to 13 back. Turning only half does not help: 10.2. Scores
+# exist at every distance, but were not trained at every distance. Nor do longer texts come free without positions:
+# 1.0 is more than 0.4.
 #
 # Real models handle this in several ways. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
 # nothing in every fourth layer (Kazemnejad et al., 2023, study models without position encodings).

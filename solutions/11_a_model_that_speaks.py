@@ -650,7 +650,7 @@ check("11.4", my_effect)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The edit is called in every layer but changes only one. There it silences the head at every token,
-# since later tokens read what it writes at earlier ones.
+# since later tokens read what the head writes at earlier ones.
 
 # %% [markdown]
 # ## Who gets the drink?

@@ -56,7 +56,8 @@ def attention_figure(
     several = len(heads) // len(steps)
     count = f"{several} {maps}s" if several > 1 else f"one {maps}"
     count += f" at {len(steps)} steps of training" if losses else ""
-    size = f"{len(names)} tokens" if keys == names else f"{len(names)} tokens that ask {len(keys)}"
+    asking = "1 token that asks" if len(names) == 1 else f"{len(names)} tokens that ask"
+    size = f"{len(names)} tokens" if keys == names else f"{asking} {len(keys)}"
     about = f"Maps of attention weights, {count}, {size}: a row per query{f', {maps} 0:' if several > 1 else ':'}"
     return Figure(
         "attention",
