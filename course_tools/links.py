@@ -168,7 +168,7 @@ This copy of the course does not know its GitHub address, so it has no links. Yo
 * **one chapter in Colab**: Open its notebook on GitHub; the table below has its path. In the browser's address bar,
   replace `github.com` with `colab.research.google.com/github`. Or in Colab, choose File > Open notebook > GitHub, enter
   the repository's address, and choose the same path. In either case, write OWNER/REPO from that address between the
-  quotes of `REPOSITORY = ""` in the first cell; it installs the helpers from that repository.
+  quotes of `REPOSITORY = ""` in the first code cell, which installs the helpers.
 
 After the first push to GitHub, the branch `published` has this page with all links, and the README links to it. To add
 the links here, run `python3 -m course_tools links OWNER/REPO`.

@@ -489,7 +489,7 @@ def test_a_table_that_was_changed_by_hand_is_put_aside(handed, tmp_path, said):
     out = tmp_path / "grades"
     said("--chapters", "3")
     (out / "grades.csv").write_text("mine", encoding="utf-8")
-    assert "was changed by hand" in said("--chapters", "3") and "by hand" not in said("--chapters", "3")
+    assert "was edited, so it was renamed" in said("--chapters", "3") and "edited" not in said("--chapters", "3")
     assert (out / "grades changed by hand 1.csv").read_text(encoding="utf-8") == "mine" and scores(out) == EXPECTED
 
 

@@ -65,7 +65,7 @@ def test_without_an_address_the_page_still_says_how_each_chapter_opens_in_colab(
 
 def test_the_first_cell_takes_the_address_that_the_page_says_to_write_there(clone):
     page = (clone / "colab_links.md").read_text(encoding="utf-8")
-    (line,) = re.findall(r"`(REPOSITORY = \S+)` in the first cell", page)
+    (line,) = re.findall(r"`(REPOSITORY = \S+)` in the first code cell", page)
     for path in stored.LEARNERS:
         first = next(cell for cell in stored.code_cells(stored.read(clone / repository.relative(path))))
         assert f"{line}  #" in first.source and "git+https://github.com/{REPOSITORY}\n" in first.source

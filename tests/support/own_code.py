@@ -52,9 +52,7 @@ class OwnCode:
         return self.result(with_change(self.code, option)) is STOPPED
 
     def hides(self, prompt, option):
-        row, name, index = re.fullmatch(
-            r"`result\[..., (\d+), :\]` does not depend on `(\w+)\[(.*)\]`\..*", prompt
-        ).groups()
+        row, name, index = re.fullmatch(r"`result\[..., (\d+), :\]` ignores `(\w+)\[(.*)\]`\..*", prompt).groups()
         assert int(row) not in self.rows(self.code, name, index), "it does depend on it as it is"
         return int(row) in self.rows(with_change(self.code, option), name, index)
 
