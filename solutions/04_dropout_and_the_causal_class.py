@@ -311,8 +311,8 @@ answer("Q4.4", "a")
 #
 # ## Why drop anything?
 #
-# Two thermometers both read 1, and a row of weights mixes their readings. At $p = 0.5$, four draws are equally likely.
-# Which mixture is noisier: with all the weight on one reading, or half on each?
+# Two thermometers both read 1, and a row of weights mixes their readings. At $p = 0.5$, four draws are equally
+# likely. Which mixture is noisier: all the weight on one reading, or half on each?
 
 # %% name="two-thermometers"
 four = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])  # 1: kept
@@ -338,7 +338,7 @@ for rate, reading in [(0.5, 1.0), (0.2, 3.0)]:
 def rooms(n, precise, error, seed):
     """n rooms: keys (n, 8, 16), readings (n, 8) and true temperatures (n,).
 
-    The precise thermometers err by up to error, the others by up to 2. The head cannot see that
+    Precise thermometers err by up to `error`, the others by up to 2. The head cannot see that
     the precise ones come first: it has only the keys.
     """
     torch.manual_seed(seed)
@@ -384,8 +384,8 @@ def trained_queries(seen, p, steps):
 # dropout lower the error on seen rooms, or on new ones?
 #
 # `rest` is the norm of the query without its first number; "lower in 5 of 5" counts the heads that err less on new
-# rooms than the head trained 1500 steps without dropout. For comparison, the mean of the four precise thermometers
-# has an error of $0.6^2/3/4 = 0.03$.
+# rooms than they do after 1500 steps without dropout. For comparison, the mean of the four precise thermometers has
+# an error of $0.6^2/3/4 = 0.03$.
 
 # %% name="four-precise"
 def compare(n, precise, error):
@@ -496,8 +496,8 @@ check("4.1", MyDropout)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** A number drawn uniformly between 0 and 1 is below $1-p$ with probability $1-p$. With a fixed seed,
-# the same entries would be dropped at every step, and the model would never use them. `.train()` and `.eval()` only set
-# `self.training`; `forward` has to check it. `device=x.device` makes the layer work on a GPU, too.
+# the same entries would be dropped at every step, and training would never use them. `.train()` and `.eval()` only
+# set `self.training`; `forward` has to check it. `device=x.device` makes the layer work on a GPU, too.
 
 # %% [markdown]
 # ## What dropout does to a head that looks something up

@@ -230,9 +230,10 @@ print("two heads, one position each, same result:",
       torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])))
 
 # %% [markdown]
-# No, the mixture is the same: "it" receives a cat and a mouse, but not their roles. Each vector contains its position,
-# but a value is a word part plus a position part: the mixture contains cat, mouse, 1 and 4, but not how they pair up.
-# With two heads, one for each position, and their results side by side, "it" can tell: the halves have changed places.
+# No, the mixture is the same: "it" receives a cat and a mouse, but not their roles. Each vector contains its
+# position, but a value is a word part plus a position part: the mixture contains cat, mouse, 1 and 4, but not how
+# they pair up. With two heads, one for each position, and their results side by side, "it" can tell: the animals have
+# swapped halves.
 #
 # That is **multi-head attention**. The simplest version **concatenates** the context vectors of several heads along the
 # last dimension, here for chapter 4's batch.
@@ -514,7 +515,7 @@ print("agrees with the wrapper:", torch.allclose(context, three_heads(batch), at
 
 # %% name="shape-walk-live"
 torch.manual_seed(123)
-numbers = torch.randn(6, 12, dtype=torch.float64)  # (T, d_out), of larger numbers
+numbers = torch.randn(6, 12, dtype=torch.float64)  # (T, d_out), larger than above
 live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 
 # %% [markdown]

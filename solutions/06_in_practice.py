@@ -87,7 +87,7 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
-    """Weights (..., T, S): rows of finite scores sum to 1, or to 0 where all keys are hidden (True)."""
+    """Weights (..., T, S): finite rows sum to 1, or to 0 where all keys are hidden (True)."""
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # 16 bits become 32
     lowest = torch.finfo(wide.dtype).min  # finite: a row of only -inf would give nan
     weights = torch.softmax(wide.masked_fill(hidden, lowest), dim=-1)

@@ -259,7 +259,7 @@ def rotate(x, positions, frequencies):
 
     positions: (T,). frequencies: (head_dim / 2,).
     """
-    angles = positions[:, None] * frequencies  # (T, head_dim / 2), as precise as frequencies, whatever x's dtype
+    angles = positions[:, None] * frequencies  # (T, head_dim / 2), as precise as frequencies
     return turn_pairs(x, angles.cos().to(x), angles.sin().to(x))
 
 # %% name="three-pairs"
@@ -645,12 +645,12 @@ def hidden_from(queries, keys, mask=None, window=None):
 #
 # The class uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values
 # and the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
-# `fused_attention` calls the kernel, which needs a full matrix to hide more than the future. So a window is processed
-# in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each query and
-# key. With just a window, just padding or just sinks, a layer of width 256 or more keeps at most about 1.5 times as
-# much for its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower layers and those with
-# sinks or few key heads can keep more. On a CPU, three things still need a stored matrix: a mask with an entry for
-# each pair of tokens, $(B, T, T)$; bounds for scores; and dropout.
+# `fused_attention` calls the kernel, which by its documentation needs a full matrix to hide more than the future. So
+# a window is processed in blocks of queries that share a small mask, and padding and sinks are encoded as one more
+# number in each query and key. With just a window, just padding or just sinks, a layer of width 256 or more keeps at
+# most about 1.5 times as much for its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower
+# layers and those with sinks or few key heads can keep more. On a CPU, three things still need a stored matrix: a
+# mask with an entry for each pair of tokens, $(B, T, T)$; bounds for scores; and dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -773,7 +773,7 @@ class Attention(nn.Module):
         context = fused_attention(
             queries, cache.keys, cache.values, cache.cut(mask), self.window, self.sinks, self.scale,
             self.dropout if self.training else 0.0,
-        )  # (B, num_heads, n, head_dim), as in attend, without storing weights
+        )  # (B, num_heads, n, head_dim), as in attend, see fused_attention
         return self.finish(context, x), cache.seen_next(self.window)
 
 # %% [markdown]

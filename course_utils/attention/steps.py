@@ -57,7 +57,7 @@ def rotate(x: Tensor, positions: Tensor, frequencies: Tensor) -> Tensor:
 
     positions: (T,). frequencies: (head_dim / 2,).
     """
-    angles = positions[:, None] * frequencies  # (T, head_dim / 2), as precise as frequencies, whatever x's dtype
+    angles = positions[:, None] * frequencies  # (T, head_dim / 2), as precise as frequencies
     return turn_pairs(x, angles.cos().to(x), angles.sin().to(x))
 
 

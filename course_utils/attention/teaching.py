@@ -176,7 +176,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def masked_softmax(scores: Tensor, hidden: Tensor) -> Tensor:
-    """Weights (..., T, S): rows of finite scores sum to 1, or to 0 where all keys are hidden (True)."""
+    """Weights (..., T, S): finite rows sum to 1, or to 0 where all keys are hidden (True)."""
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # 16 bits become 32
     lowest = torch.finfo(wide.dtype).min  # finite: a row of only -inf would give nan
     weights = torch.softmax(wide.masked_fill(hidden, lowest), dim=-1)
