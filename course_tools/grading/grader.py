@@ -37,7 +37,7 @@ DEPENDS_ON_CHANCE = (
 OTHER_SEED = 1
 DEFINED_TWICE = "`{}` is defined {} times in the notebook; the better of the last one and the last one checked counts."
 RIGHT_WITH_HELPERS = (
-    "This answer uses {}, not right yet. With the course's version, this answer is right, so it counts."
+    "This answer uses {}, which is not right yet. With the course's version of it, this answer is right, so it counts."
 )
 DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, so the chapter's definition was used."
 RIGHT_WITH_ALL_CELLS = (
