@@ -5,7 +5,6 @@ import sys
 import time
 
 import pytest
-from jupyter_client.manager import KernelManager
 
 from tests.support import forked_kernel
 
@@ -33,7 +32,7 @@ def forking(monkeypatch):
 
 @pytest.mark.every_setting("a killed kernel")
 def test_a_killed_kernel_is_gone(forking):
-    manager = KernelManager(kernel_name=forked_kernel.NAME)
+    manager = forked_kernel.manager(kernel_name=forked_kernel.NAME)
     manager.start_kernel()
     client = manager.client()
     client.start_channels()

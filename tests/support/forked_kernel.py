@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import uuid
 from pathlib import Path
 
 NAME = "forked"
@@ -40,6 +41,18 @@ def start():
         listener.listen(64)
         command = [sys.executable, __file__, "serve", str(listener.fileno()), str(folder)]
         return subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[listener.fileno()])
+
+
+def manager(**options):
+    """Jupyter's manager of one kernel, whose sockets are files.
+
+    By default they are ports, chosen before the kernel starts and bound by it later. With several notebooks at once,
+    another connection can take one in between, and then the kernel ends at its start.
+    """
+    from jupyter_client.manager import KernelManager
+
+    sockets = Path(tempfile.gettempdir(), f"kernel-{uuid.uuid4().hex}")
+    return KernelManager(transport="ipc", ip=str(sockets), **options)
 
 
 def serve(listener, folder):

@@ -12,6 +12,7 @@ import re
 import sys
 from importlib.metadata import version
 
+import nbval.kernel
 import pytest
 from nbval.plugin import IPyNbCell, coalesce_streams
 
@@ -33,6 +34,7 @@ def pytest_configure(config):
     os.environ["COURSE_PROGRESS"] = ""  # notebooks run as in a build: no progress is kept or read
     if sys.platform == "linux" and not config.option.nbval_kernel_name:
         config.option.nbval_kernel_name = forked_kernel.NAME
+        nbval.kernel.KernelManager = forked_kernel.manager
         if notebooks and not hasattr(config, "workerinput"):
             config.stash[FORKING] = forked_kernel.start()
 
