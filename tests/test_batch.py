@@ -691,8 +691,12 @@ TO_GRADESCOPE = {
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param("two", marks=pytest.mark.in_matrix("more kinds of submissions")),
-        *(each for each in TO_GRADESCOPE if each != "two"),
+        "one",
+        *(
+            pytest.param(each, marks=pytest.mark.in_matrix("more kinds of submissions"))
+            for each in TO_GRADESCOPE
+            if each != "one"
+        ),
     ],
 )
 def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, here):

@@ -97,11 +97,6 @@ def opened_alone(path, folder, name, wheel=None):
     )
 
 
-def others(path):
-    """The marks of all chapters but the one whose cells depend on the version most."""
-    return [] if path.name[:2] == "06" else [pytest.mark.in_matrix("all chapters on Colab's versions")]
-
-
 CASES = [
     pytest.param(OURS, stored.LEARNERS[0], True, id=OURS, marks=pytest.mark.in_matrix("a chapter alone")),
     pytest.param(OURS, stored.LEARNERS[0], False, id=BY_HAND, marks=pytest.mark.in_matrix(BY_HAND)),
@@ -111,7 +106,7 @@ CASES = [
             path,
             True,
             id=f"{stored.name(path)}-{COLABS}",
-            marks=[pytest.mark.every_setting(COLABS), *(settings.marks_of(path) or others(path))],
+            marks=settings.marks_of(path) or pytest.mark.in_matrix("all chapters on Colab's versions"),
         )
         for path in stored.LEARNERS
     ],

@@ -474,7 +474,7 @@ def test_a_change_is_tried_out_with_every_call_before_it_is_told():
     assert "range(4)" not in " ".join(heard("1.3", LOOPS).hints)
 
 
-@pytest.mark.every_setting("a loop without end that a change makes")
+@pytest.mark.in_matrix("a loop without end that a change makes")
 def test_a_loop_without_end_that_a_change_makes_is_left():
     start = time.monotonic()
     heard("1.3", ENDLESS.replace("k += 1", "k = k + 1"))

@@ -278,7 +278,7 @@ UNREADABLE = {  # nothing of these ever ran
 }
 
 
-beside_others = pytest.mark.every_setting("strange cells beside others")
+beside_others = pytest.mark.in_matrix("strange cells beside others")
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_what_a_strange_cell_defines_counts(case, sandbox):
     assert status(sandbox, *around(MASK, [defining]))[0] == RIGHT
 
 
-more_refused = pytest.mark.every_setting("more statements that Python refuses")
+more_refused = pytest.mark.in_matrix("more statements that Python refuses")
 
 
 @pytest.mark.parametrize(

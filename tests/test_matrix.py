@@ -66,7 +66,13 @@ def nowhere():
 
 
 @pytest.mark.every_setting("the table of the matrix")
-@pytest.mark.parametrize("ci, left", [("", 0), ("true", 1)], ids=["here", "in CI"])
+@pytest.mark.parametrize(
+    "ci, left",
+    [
+        pytest.param("", 0, id="here", marks=pytest.mark.in_matrix("its table, outside CI")),
+        pytest.param("true", 1, id="in CI"),
+    ],
+)
 def test_what_passes_fails_or_is_not_there_stands_in_the_table(ci, left, monkeypatch, tmp_path):
     for name, claim in {"right": True, "wrong": False}.items():
         (tmp_path / f"test_{name}.py").write_text(

@@ -16,9 +16,9 @@ from tests.support.sandboxes import sandbox  # noqa: F401
 
 ASKED = [exercise for exercise in EXERCISES.values() if not exercise.open_ended]
 FUNCTIONS = [exercise for exercise in ASKED if isinstance(exercise.calls[0], calls.FunctionCall)]
-MORE = pytest.mark.every_setting("two more private seeds")
-TWENTY = pytest.mark.in_matrix("seventeen more private seeds")
-MORE_SEEDS = [pytest.param(f"class {k}", marks=MORE if k < 2 else TWENTY) for k in range(19)]
+MORE = pytest.mark.every_setting("one more private seed")
+TWENTY = pytest.mark.in_matrix("eighteen more private seeds")
+MORE_SEEDS = [pytest.param(f"class {k}", marks=MORE if k < 1 else TWENTY) for k in range(19)]
 each_exercise = pytest.mark.parametrize("exercise", ASKED, ids=lambda each: each.id)
 
 

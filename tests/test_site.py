@@ -129,7 +129,7 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
-@pytest.mark.every_setting("a command that is ended")
+@pytest.mark.in_matrix("a command that is ended")
 def test_who_ends_the_command_finds_nothing_half_made(tmp_path):
     command = [sys.executable, "-m", "course_tools", "site", str(tmp_path / "made")]
     with subprocess.Popen(command, cwd=repository.ROOT, stderr=subprocess.PIPE, encoding="utf-8") as building:
