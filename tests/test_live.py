@@ -121,7 +121,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_attention(INFINITE, TOKENS), "softmax cannot give such a large weight"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
-        (lambda x, w: live.show_attention(w, TOKENS, losses={0: 1.0}), "weights must be maps of each step"),
+        (lambda x, w: live.show_attention(w, TOKENS, losses={0: 1.0}), "weights must hold the maps of each step"),
         (
             lambda x, w: live.show_query_steps(x[None], TOKENS),
             "If there are several, as in a batch, pick one first: inputs[0]",
@@ -155,8 +155,8 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
             lambda x, w: live.show_padding(w, TOKENS, TOKENS),
             "1 table of scores, not 3: pick one head, scores[0]",
         ),
-        (lambda x, w: live.show_padding(x.log(), TOKENS, TOKENS), "is nan: pass finite ones, before any mask"),
-        (lambda x, w: live.show_padding(-INFINITE, TOKENS, TOKENS), "is -inf: pass finite ones, before any mask"),
+        (lambda x, w: live.show_padding(x.log(), TOKENS, TOKENS), "is nan: pass finite, unmasked scores"),
+        (lambda x, w: live.show_padding(-INFINITE, TOKENS, TOKENS), "is -inf: pass finite, unmasked scores"),
         (lambda x, w: live.show_padding(torch.ones(2, 41), "ab", TOKENS), "tokens must be a list"),
         (lambda x, w: live.show_padding(torch.ones(4, 41), TOKENS, ["a"] * 41), "room for 40 tokens, not 41"),
         (lambda x, w: live.show_shape_walk(x, 3, TOKENS), "cannot be split into num_heads=3"),
@@ -169,7 +169,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_tiles(x[0], x[:, :2], TOKENS), "scores must be those of T queries"),
         (lambda x, w: live.show_tiles(NAN, x[:, :2], TOKENS), "The entry of scores in row 1, column 1 is nan"),
         (lambda x, w: live.show_tiles(x, x, TOKENS), "room for 2 numbers per token"),
-        (lambda x, w: live.show_tiles(x, x[:, :2], TOKENS, 5), "size is how many of the 4 keys"),
+        (lambda x, w: live.show_tiles(x, x[:, :2], TOKENS, 5), "size is the number of keys in a tile"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(make, sentence, x, weights):

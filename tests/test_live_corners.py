@@ -215,10 +215,10 @@ def test_the_causal_mask_says_what_rows_sum_to_and_which_cells_leak(see):
         assert wanted in said_at_rest(shown)
     choose(shown, mask=True, when=1, renormalised=False)
     told = {place: said_at(shown, "dependency matrix", *place) for place in [(0, 3), (3, 0)]}
-    assert told[0, 3] == 'Output of "the (0)" leaks: it depends on input "dog".'
-    assert told[3, 0] == 'Output of "dog" depends on input "the (0)".'
+    assert told[0, 3] == 'The output of "the (0)" leaks: it depends on the input "dog".'
+    assert told[3, 0] == 'The output of "dog" depends on the input "the (0)".'
     choose(shown, when=0)
-    assert said_at(shown, "dependency matrix", 0, 3) == 'Output of "the (0)" does not depend on input "dog".'
+    assert said_at(shown, "dependency matrix", 0, 3) == 'The output of "the (0)" does not depend on the input "dog".'
 
 
 # --- what is picked and pointed at ------------------------------------------------------------------------------------
@@ -344,8 +344,8 @@ def test_a_small_map_is_read_while_the_large_one_stays(see):
         parts = [map[:, 0].sum(), map[:, 3].sum(), *(inner.diagonal(k).sum() for k in (-1, 0, 1))]
         first, last, before, itself, after, rest = (f"{part / 4:.2f}" for part in [*parts, 4 - sum(parts)])
         return (
-            f"an average token gives {first} to [CLS], {last} to [SEP], and among the others {before} to the one before"
-            f" it, {itself} to itself, {after} to the one after it and {rest} to the rest."
+            f"on average, a token gives {first} to [CLS] and {last} to [SEP]; of the tokens in between, "
+            f"{before} to the one before it, {itself} to itself, {after} to the one after it and {rest} to the rest."
         )
 
     assert page.said(shown) == f"Layer 0, head 0: {habits(table[0, 0])}"
@@ -376,7 +376,7 @@ def test_the_same_head_is_drawn_beside_on_another_sentence_and_follows_the_contr
         told = f'Layer {layer}, head {head}, query "y", key "x": weight {other[layer, head, 1, 0]:.3f}.'
         got = other[layer, head].sum(dim=0)
         names = " and ".join(f"“{name}”" for name, much in zip("xy", got) if much > 0.7 * got.max())
-        assert said_at(shown, f"there it reads {names}", 1, 0) == told
+        assert said_at(shown, f"reads {names}", 1, 0) == told
     assert frames(shown, POINTED) == 2, "a row and a column of that sentence alone"
 
 
@@ -501,7 +501,7 @@ def test_a_number_stays_within_its_bounds_and_no_other_button_drags_it(see):
 def test_the_pointed_key_is_the_one_whose_arrow_and_shadow_are_described(see):
     x = examples.inputs()
     shown = see(live.show_query_steps, x, TOKENS)
-    for step, caption in [(0, "shadow of “{}”"), (1, "shadow of “{}”")]:
+    for step, caption in [(0, "projection of “{}”"), (1, "projection of “{}”")]:
         choose(shown, step=step)
         best = ["the (0)", "cat", "the (2)", "dog"][(x @ x[1]).argmax()]
         for row, name in [(None, best), (0, "the (0)"), (3, "dog")]:
@@ -588,15 +588,15 @@ def test_what_a_changed_number_reaches_is_counted_with_and_without_transpose(see
 def test_a_tile_that_holds_fewer_keys_is_framed_alone_and_what_is_not_there_says_so(see):
     shown = see(live.show_tiles, torch.arange(16.0).view(4, 4), torch.ones(4, 2), TOKENS, 3)
     for tile, (row, column), wanted in [
-        (1, (3, 0), "this score is not computed yet."),
-        (2, (3, 3), "this score is not computed yet."),
+        (1, (3, 0), "this score has not been computed yet."),
+        (2, (3, 3), "this score has not been computed yet."),
         (2, (0, 0), "this score was computed and forgotten."),
         (3, (3, 1), "this score was computed and forgotten."),
-        (3, (0, 3), "the future, so this score is masked, if its tile is computed at all."),
+        (3, (0, 3), "a future key: masked, if its tile is computed at all."),
     ]:
         choose(shown, tile=tile)
         assert said_at(shown, "scores and shares", row, column).endswith(wanted)
-    assert "in memory are 1 of 16 scores, and m and ℓ of 1 of 4 rows;" in said_at_rest(shown)
+    assert "1 of 16 scores in memory, plus m and ℓ for 1 of 4 rows;" in said_at_rest(shown)
     keys = board(shown, "scores and shares").bounding_box()
     (frame,) = shown.locator(f"{LIVE} svg g:nth-child(3) rect[style*='{PICKED}']").all()
     assert frame.bounding_box()["y"] + frame.bounding_box()["height"] <= keys["y"] + keys["height"] + 3
@@ -617,7 +617,7 @@ def test_a_layers_leaks_are_counted_above_the_diagonal_and_small_ones_called_sma
         shown = see(layer_figure(make, examples.inputs(), TOKENS, 4, 0.0, 1))
         assert page.said(shown).startswith(wanted)
         if wanted.startswith("No"):
-            assert said_at(shown, "your layer", 0, 3) == 'Output of "the" does not depend on input "dog".'
+            assert said_at(shown, "your layer", 0, 3) == 'The output of "the" does not depend on the input "dog".'
             assert shown.locator(f"{LIVE} svg").get_by_text("·", exact=True).count() == 6
     assert "moves by less than 0.0001 times a step in" in said_at(shown, "your layer", 0, 3)
     assert re.search(r"moves by up to \d\.\d{4} times", said_at(shown, "your layer", 0, 0))

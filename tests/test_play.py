@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -218,15 +219,21 @@ def test_the_sentence_that_goes_wrong_is_shown_when_asked_for(opened):
     shown.get_by_label("show the sentence from the reply").check()
     quoted = page.said(shown).split('"')[1].split()
     drawn = shown.locator(f"{LIVE} svg text").all_text_contents()
-    assert [word for word in drawn if word in play.BOARDS["1.1"].words][: len(quoted)] == quoted
+    assert not Counter(quoted) - Counter(drawn)
 
 
-SEEN_FIRST = {"1.1": "cat", "1.4": "bread” and “cheese", "2.1": "bike", "3.1": "a", "3.3": "a"}
-SEEN_FIRST |= {"4.2": "b", "5.1": "d"}
+SEEN_FIRST = {
+    "1.1": "cat",
+    "1.4": "bread” and “cheese",
+    "2.1": "bike",
+    "3.1": "a (1)” and “a (3)",
+    "3.3": "a (1)” and “a (3)",
+}
+SEEN_FIRST |= {"4.2": "b (2)", "5.1": "d (2)"}
 
 
 @browser.needs_chromium
-def test_more_heads_survive_more_throws_of_dropout(opened):
+def test_more_heads_survive_more_draws_of_dropout(opened):
     shown = opened("4.2")
     found = []
     for heads in ("1", "4", "12"):
@@ -234,7 +241,7 @@ def test_more_heads_survive_more_throws_of_dropout(opened):
         texts = shown.locator(f"{LIVE} svg text").all_text_contents()
         right = texts.count("✓")
         assert f"Puzzle: sum > 0.5 in 19 of 20, now {right} {'✗✓'[right > 18]}" in texts
-        assert "in each throw head 0 gives 2 × 0.25 or nothing (✕)" in texts
+        assert "each draw: head 0 gives 2 × 0.25 or nothing (✕)" in texts
         found.append(right)
     assert found[0] == 0 < 10 < found[1] < 18 < found[2], found
 
@@ -245,6 +252,8 @@ def test_before_the_first_move_the_goal_is_framed_and_said_and_a_mistake_is_seen
     shown, board = opened(id), play.BOARDS[id]
     words = board.sentence.split()
     wanted = np.nan_to_num(board.read(words).weights[-1])
+    if max(map(len, board.words)) < 4:  # letters
+        words = [f"{word} ({place})" for place, word in enumerate(words)]
     assert shown.locator(f"{LIVE} svg rect[style*='dasharray']").count() == np.count_nonzero(wanted)
     told = " | ".join(shown.locator(f"{LIVE} svg text").all_text_contents())
     asks = words[words.index("it") if board.kind == "query" else -1]
@@ -253,7 +262,7 @@ def test_before_the_first_move_the_goal_is_framed_and_said_and_a_mistake_is_seen
     assert id != "4.2" or "Puzzle: sum > 0.5 in 19 of 20, now 14 ✗" in told
     assert goal in told and f"now: “{asks}” reads “{SEEN_FIRST[id]}”" in told
     orange = shown.locator(f"{LIVE} svg path[style*='rgb(194, 65, 12)']").count()
-    assert orange, "what gets too much; of 4.2 what is wrong too often"
+    assert orange or id == "4.2", "what gets too much"
     shown.wait_for_timeout(400)
     assert page.said(shown).startswith("Change the numbers until")
     shown.get_by_label("show the sentence from the reply").check()

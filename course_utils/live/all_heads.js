@@ -37,12 +37,12 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     page.pick("all", layer, head);
     const large = layers[layer][head], pointed = at?.part === "all";
     const title = `layer ${layer}, head ${head}`, wide = other && !y ? (page.width - x) / 2 : page.width - x;
-    const enlarge = (key, who, values, names, more) =>
+    const enlarge = (key, values, names, more) =>
       // and what all queries together read
       maps(page, [{
         key,
         values,
-        title: other ? `${who} reads ${found(names.map(short), transposed(values).map(sum))}` : title,
+        title: other ? `reads ${found(names.map(short), transposed(values).map(sum))}` : title + mostly(values),
       }], {
         names,
         axes: ["query (attends)", "key (attended to)", ""],
@@ -54,11 +54,11 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
         least,
         ...more,
       });
-    let said = enlarge("large", "this head", large, names, { x, y, row: query });
+    let said = enlarge("large", large, names, { x, y, row: query });
     page.height = Math.max(low, page.height);
     if (other) {
       const high = page.height, place = y ? { x, y: high + 8 } : { x: x + wide, y };
-      said += enlarge("other", "there it", other[layer][head], beside.names, {
+      said += enlarge("other", other[layer][head], beside.names, {
         scale: false,
         ...place,
       });
@@ -73,16 +73,33 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
       : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
   }
 
+  const inner = (weights, place) =>
+    sum(weights.flatMap((row, t) => row.filter((_, key) => key > 0 && key < names.length - 1 && place(key - t)))) /
+    names.length;
+
+  // What gets most of all weight, if anything does.
+  function mostly(weights) {
+    const of = (key) => sum(weights.map((row) => row.at(key))) / names.length;
+    const shares = [
+      [of(0), names[0]],
+      [of(-1), names.at(-1)],
+      [inner(weights, (step) => step === -1), "the token before"],
+      [inner(weights, (step) => step === 0), "itself"],
+      [inner(weights, (step) => step === 1), "the token after"],
+    ];
+    const [share, name] = shares.sort(([a], [b]) => b - a)[0];
+    return share > 0.5 ? `: mostly reads ${name}` : "";
+  }
+
   // The weight that an average token gives to the first and last token, and to neighbours, itself and the rest between
   // them: every weight counts once, so that the shares sum to 1.
   function habits(weights) {
     const size = names.length, mean = (shares) => sum(shares.flat()) / size;
     if (size === 1) return "the only token attends to itself";
-    const between = (place) =>
-      mean(weights.map((row, t) => row.filter((_, key) => key > 0 && key < size - 1 && place(key - t))));
-    return say`an average token gives ${mean(weights.map((row) => row[0]))} to ${names[0]}, ${
+    const between = (place) => inner(weights, place);
+    return say`on average, a token gives ${mean(weights.map((row) => row[0]))} to ${names[0]} and ${
       mean(weights.map((row) => row[size - 1]))
-    } to ${names.at(-1)}, and among the others ${between((step) => step === -1)} to the one before it, ${
+    } to ${names.at(-1)}; of the tokens in between, ${between((step) => step === -1)} to the one before it, ${
       between((step) => step === 0)
     } to itself, ${between((step) => step === 1)} to the one after it and ${
       between((step) => Math.abs(step) > 1)

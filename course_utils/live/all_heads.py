@@ -27,14 +27,14 @@ def all_heads_figure(
 ) -> Figure:
     """The Figure that show_all_heads shows. beside: weights and tokens of another sentence, for the same head."""
     names = pictures.numbered(tokens, MOST_TOKENS)
-    wanted = "be all heads of a model (for the heads of one layer, use show_attention)"
+    wanted = "cover all heads of a model (for the heads of one layer, use show_attention)"
     weights = pictures.shaped("weights", weights, wanted, "num_layers", "num_heads", len(names), len(names))
     pictures.check_weights(weights)
     num_layers, num_heads = weights.shape[:2]
     if layer not in range(num_layers) or head not in range(num_heads):
         known = f"layers go from 0 to {num_layers - 1}, heads from 0 to {num_heads - 1}"
         raise ValueError(f"There is no layer {layer}, head {head}: {known}.")
-    about = f"{num_layers} layers of {num_heads} heads on {len(names)} tokens as maps. Layer {layer}, head {head}:"
+    about = f"Maps for {num_layers} layers × {num_heads} heads on {len(names)} tokens. Layer {layer}, head {head}:"
     more = {"layer": layer, "head": head, "beside": all_heads_figure(*beside).data if beside else None}
     return Figure("all_heads", about, names, weights[layer, head], names, weights=packed(weights), **more)
 

@@ -62,7 +62,10 @@ export function arcs(
   ]);
   if (wanted) {
     told.unshift([`${task}: make “${words[from] ?? asker}” read ${found(words, wanted)}`, `${RIGHT};opacity:.4`]);
-    if (mine.some((_, key) => judged(key) === MARK)) told.push(["too much", MARK]);
+    // the colour of what gets too much is told once
+    if (best.some((key) => judged(key) !== MARK) && mine.some((_, key) => judged(key) === MARK)) {
+      told.push(["too much", MARK]);
+    }
   }
   const next = flow(room, 0, LINE);
   told.forEach(([says, ...looks], place) => {
@@ -97,6 +100,10 @@ export function arcs(
     }
     lines.forEach(
       ({ weights, colour = judged(key), from: own = from, masked }, place) => {
+        const below = flat ? [b, base + 34] : [page.width - 12, b];
+        if (masked?.[key] && single) {
+          page.words(...below, key > own ? "" : "hidden", flat ? MIDDLE : END, `weight ${key}`);
+        }
         if (masked?.[key]) return;
         const weight = weights[key], faint = weight < SEEN;
         arc(
@@ -108,10 +115,7 @@ export function arcs(
             Math.max(1, weight * THICK)
           };opacity:${faint ? 0.25 : 0.85}`,
         );
-        if (single) {
-          const text = flat ? [b, base + 34] : [page.width - 12, b];
-          page.words(...text, fixed(weight), flat ? MIDDLE : END, `weight ${key}`);
-        }
+        if (single) page.words(...below, fixed(weight), flat ? MIDDLE : END, `weight ${key}`);
       },
     );
     const bold = key === from || twins && word === words[from] ? BOLD : "",

@@ -44,19 +44,21 @@ def attention_figure(
     """The Figure that show_attention shows."""
     steps = list(losses or [0])
     if losses:
-        weights = pictures.shaped("weights", weights, "be maps of each step", len(losses), "num_heads", "T", "S")
+        weights = pictures.shaped("weights", weights, "hold the maps of each step", len(losses), "num_heads", "T", "S")
         weights = weights.reshape(-1, *weights.shape[2:])
     names, keys, heads, hidden = pictures.weight_maps(weights, tokens, masked, key_tokens)  # heads: (num_heads, T, S)
     if scores is not None:
         scores, infinite = pictures.score_panels(scores, names, keys)
         if len(scores) != len(heads):
-            raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass equally many.")
+            raise ValueError(
+                f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass as many of both."
+            )
         hidden = hidden | infinite
 
     several = len(heads) // len(steps)
     count = f"{several} {maps}s" if several > 1 else f"one {maps}"
     count += f" at {len(steps)} steps of training" if losses else ""
-    asking = "1 token that asks" if len(names) == 1 else f"{len(names)} tokens that ask"
+    asking = "1 query" if len(names) == 1 else f"{len(names)} queries"
     size = f"{len(names)} tokens" if keys == names else f"{asking} {len(keys)}"
     about = f"Maps of attention weights, {count}, {size}: a row per query{f', {maps} 0:' if several > 1 else ':'}"
     return Figure(

@@ -38,14 +38,13 @@ function weighted(head, scores) {
 // What numbers do with a sentence. matrices: [query], [table], or [W_query, W_key, W_value].
 export function headOf(puzzle, matrices, rows) {
   const x = rows.map((row) => puzzle.kind === "table" ? matrices[0][row] : puzzle.rows[row]);
-  const head = { sees: (query, key) => sees(puzzle, query, key), value: null };
-  if (puzzle.kind === "query") head.scores = product(matrices[0], transposed(x));
-  else if (puzzle.kind === "table") head.scores = product(x, transposed(x));
-  else {
-    const [queries, keys, values] = matrices.map((matrix) => product(x, matrix)), root = Math.sqrt(keys[0].length);
-    head.scores = times(product(queries, transposed(keys)), (score) => score / root);
-    head.value = values;
+  const head = { sees: (query, key) => sees(puzzle, query, key), value: null, root: 1, queries: x, keys: x };
+  if (puzzle.kind === "query") head.queries = matrices[0];
+  else if (puzzle.kind !== "table") {
+    [head.queries, head.keys, head.value] = matrices.map((matrix) => product(x, matrix));
+    head.root = Math.sqrt(head.keys[0].length);
   }
+  head.scores = times(product(head.queries, transposed(head.keys)), (score) => score / head.root);
   head.weights = weighted(head, head.scores);
   head.context = head.value && product(head.weights, head.value);
   return head;
@@ -114,7 +113,7 @@ const HABITS = {
   },
   "the token before it": step(-1),
   "the token after it": step(1),
-  "the token two before it": step(-2),
+  "the second token before it": step(-2),
   "the first token alone": (_reading, head) => at(head, 0),
   "the last token alone": (_reading, head) => at(head, head.scores[0].length - 1),
 };
@@ -142,7 +141,7 @@ function changeOfScores(tried) {
     ...FARTHER.map((by) => [close, (scores) => times(scores, (score) => score * by)]),
     ...FARTHER.map((by) => [far, (scores) => times(scores, (score) => score / by)]),
     [
-      "The words that should score highest score lowest. Which sign is wrong?",
+      "The words that should have the highest scores have the lowest. Which sign is wrong?",
       (scores) => times(scores, (score) => -score),
     ],
   ];

@@ -30,7 +30,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     page.words(
       0,
       10,
-      held ? `${title} reads “${word}” in order not to say it` : `“${word}” gets ${fixed(changed[topic], 3)}${lost}`,
+      held ? `${title} reads “${word}” to make it less likely` : `“${word}” gets ${fixed(changed[topic], 3)}${lost}`,
       BOLD,
       "headline",
     );
@@ -69,7 +69,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     page.pick("all", layer, head);
     const low = top + layers.length * high + 14;
     if (colour === 2) {
-      page.words(0, low, `without it “${short(word)}” is less (purple) or more (green) likely`, "", "meaning");
+      page.words(0, low, `without it, “${short(word)}” is less (purple) or more (green) likely`, "", "meaning");
     }
     page.height = Math.max(low + 14, page.height);
     const { row, column } = at ?? {};

@@ -75,7 +75,7 @@ def live_run(run: Any, word_of: Any, sentence: str, heads: Sequence[tuple[int, i
     after = before
     if heads:
         _, weights, after = run(sentence, list(heads))
-    weights = pictures.shaped("weights", weights, "be all heads", "num_layers", "num_heads", len(names), len(names))
+    weights = pictures.shaped("weights", weights, "cover all heads", "num_layers", "num_heads", len(names), len(names))
     seen: Any = np.tril(np.ones((len(names), len(names)), bool))
     seen[0] = False  # the first token sees only itself
     shares = np.rint(100 * weights[:, :, seen]).astype(int)  # (num_layers, num_heads, all that is seen)

@@ -152,7 +152,7 @@ export function maps(
     if (drawn) {
       image(page, x, y, wide, high, values, (...cell) => hidden?.(...cell.slice(1)) ? MASKED : colour(...cell));
     }
-    page.grid(key, x, y, cell, cell, values, { ...look, drawn, label: title, text });
+    page.grid(key, x, y, cell, cell, values, { label: title, ...look, drawn, text });
     if (picked >= 0) page.pick(key, picked);
     if (!at) return "";
     page.light(key, at.row);
@@ -202,7 +202,7 @@ function legend(
     ]
   ) {
     if (!colour) continue;
-    const spot = place(28 + LETTER * name.length);
+    const spot = place(42 + LETTER * name.length);
     page.grid(name, spot.x, y + spot.y, 15, 11, [[0]], {
       colour: () => colour,
       text: () => "",

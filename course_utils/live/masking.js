@@ -16,10 +16,17 @@ export default figure(({ names, scores }) => {
     });
     // An output depends on an input whose value it reads, or whose score is in a sum that no renormalising cancels.
     const depends = weights.map((line) => line.map((weight) => weight > 0 || when !== BEFORE && !renormalised));
+    const sums = weights.map(sum), whole = sums.every((total) => Math.abs(total - 1) < 1e-6);
+    const leaks = sum(depends.flatMap((line, row) => line.slice(row + 1)));
+    const how = !mask
+      ? "weights without a mask"
+      : `weights masked ${when === BEFORE ? "before" : "after"} softmax${renormalised ? ", renormalised" : ""}`;
     const said = maps(page, [
-      { key: "weights", values: weights, hidden },
+      { key: "weights", label: "weights", title: how, values: weights, hidden },
       {
         key: "influence: dependency matrix",
+        label: "influence: dependency matrix",
+        title: leaks ? "outputs still know later words" : "outputs know no later word",
         values: depends,
         axes: ["output of", "input of"],
         colour: (yes, output, input) => !yes ? EMPTY : input > output ? LEAK : YES,
@@ -34,10 +41,8 @@ export default figure(({ names, scores }) => {
         : hidden(row, column)
         ? "leaks: it depends on"
         : "depends on";
-      return `Output of "${names[row]}" ${whether} input "${names[column]}".`;
+      return `The output of "${names[row]}" ${whether} the input "${names[column]}".`;
     }
-    const sums = weights.map(sum), whole = sums.every((total) => Math.abs(total - 1) < 1e-6);
-    const leaks = sum(depends.flatMap((line, row) => line.slice(row + 1)));
     return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. ` +
       (whole ? "Every row sums to 1" : say`The row sums range from ${Math.min(...sums)} to ${Math.max(...sums)}`) +
       (leaks

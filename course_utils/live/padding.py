@@ -20,7 +20,7 @@ def show_padding(scores: ArrayLike, tokens: Sequence[str], key_tokens: Sequence[
     names, keys = pictures.numbered(tokens, MOST_TOKENS), pictures.numbered(key_tokens, MOST_TOKENS)
     tables = pictures.panels("scores", scores, names, keys)  # (1, T, S)
     pictures.check_room(len(tables), 1, "table of scores", "pick one head, scores[0]")
-    early = "pass finite ones, before any mask: this figure hides padding itself"
+    early = "pass finite, unmasked scores; this figure hides the padding"
     pictures.refuse("scores", tables, ~np.isfinite(tables), early)
     about = f"Attention weights of {len(names)} queries on {len(keys)} keys with padding, from their scores:"
     Figure("padding", about, names, tables[0], keys, keys=keys, scores=tables[0]).show()

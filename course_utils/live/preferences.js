@@ -25,7 +25,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     const top = 26 + arcs(page, {
       words: tokens.map((word, k) => short(word) + (k === place ? " ⇄" : "")),
       lines: [{
-        key: `head ${h}`,
+        key: `layer ${l}, head ${h}`,
         weights: rows[l][h],
         colour: (key) => nouns.includes(tokens[key]) ? `rgb(${HEADS[nouns.indexOf(tokens[key])]})` : FAINT,
       }],
@@ -46,15 +46,16 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
 
     const turned = every.filter((cell) => turns(...cell)).length, spot = flow(page.width, LABELS, LEGEND);
     const counted = nouns.map((noun, k) =>
-      `${every.filter((cell) => preferred(now, ...cell) === k).length} prefer "${noun}"`
+      `${every.filter((cell) => preferred(now, ...cell) === k).length} lean to "${noun}"`
     );
     if (twin) counted.push(`⇄ ${turned} ${turned === 1 ? "changes" : "change"} with "${twin.tokens[place]}"`);
+    counted.push("paler: less difference");
     counted.forEach((text, k) => {
       const { x, y } = spot(text.length * LETTER + 44);
       if (k < 2) page.box(`legend ${k}`, x, low + y, 16, 12, `fill:rgb(${HEADS[k]})`);
       page.words(x + 22, low + y + 6, text, "", `legend ${k}`);
     });
-    page.height = low + LEGEND * (page.width < 700 ? 3 : 1);
+    page.height = low + LEGEND * (page.width < 700 ? 4 : 2);
 
     const [first, second] = nouns.map((noun) => fixed(rows[l][h][tokens.indexOf(noun)], 3));
     return `Layer ${l}, head ${h}: "${asks}" gives ${first} to "${nouns[0]}" and ${second} to "${nouns[1]}".` +

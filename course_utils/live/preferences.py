@@ -25,12 +25,12 @@ def show_preferences(
         if missing := {asks, *nouns} - set(tokens):
             raise ValueError(f"The sentence {' '.join(tokens)!r} has no token {min(missing)!r}.")
         shape = "num_layers", "num_heads", len(tokens), len(tokens)
-        rows = pictures.shaped("weights", weights, "be all heads of a model", *shape)[:, :, tokens.index(asks)]
+        rows = pictures.shaped("weights", weights, "cover all heads of a model", *shape)[:, :, tokens.index(asks)]
         first, second = sorted(map(tokens.index, nouns))  # the first noun has the first colour
         ahead, nouns = rows[:, :, first] - rows[:, :, second], [tokens[first], tokens[second]]
         whole = (ahead * 1e5).round().astype(int)  # shorter
         cases.append({"name": name, "tokens": tokens, "nouns": nouns, "rows": packed(rows), "ahead": whole})
         tables.append(ahead)
-    about = f'By how much "{asks}" prefers the first noun, in each head, in "{" ".join(cases[0]["tokens"])}":'
+    about = f'How strongly "{asks}" prefers the first noun, in each head, in "{" ".join(cases[0]["tokens"])}":'
     names, columns = ([f"{what} {k}" for k in range(size)] for what, size in zip(["layer", "head"], tables[0].shape))
     Figure("preferences", about, names, tables[0], columns, cases=cases, asks=asks, layer=layer, head=head).show()

@@ -7,13 +7,14 @@ import {
   figure,
   flow,
   HEADS,
+  leading,
   LETTER,
   limit,
   longest,
   MARK,
+  MIDDLE,
   most,
   range,
-  RIGHT,
   say,
   short,
   sum,
@@ -33,7 +34,9 @@ const CELL = 38,
   MOST_HEADS = 16,
   HEADS_FIRST = 4,
   THROWS = 20,
-  PAUSE = 300;
+  PAUSE = 300,
+  WIDER = 1.12, // than other letters, bold ones
+  MOST_KEYS = 4;
 const NAMES = { query: ["query"], table: ["embeddings"] },
   MATRICES = ["W_query", "W_key", "W_value"],
   DOES = ["asks", "answers", "gives"];
@@ -93,23 +96,26 @@ export default figure((data) => {
       ? { unknown: [], rows: wrong.reading.rows }
       : read(state.sentence);
     const names = rows.map((row) => words[row % count]);
+    // the same letter comes several times
+    const called = words.every((word) => word.length < 4) ? names.map((name, k) => `${name} (${k})`) : names;
     page.height = 0;
-    let bold = [], results = {};
+    let bold = [], results = {}, scored = null;
     if (rows.length) {
       const it = names.lastIndexOf("it"), row = one ? 0 : Math.min(state.query, rows.length - 1);
-      const { weights, context, sees } = headOf(puzzle, asked(mine), rows),
+      const shown = headOf(puzzle, asked(mine), rows),
+        { weights, context, sees } = shown,
         reading = judged.find((each) => String(each.words) === String(names));
       if (!one) {
         bold = [row, most(weights[row])].map((word) => [
-          names[word],
+          called[word],
           puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []), // where its numbers are
         ]);
       }
       const goal = reading && goalOf(reading)?.[row];
-      if (context) results = { [`“${names[row]}” receives`]: context[row], ...goal && !stack && { wanted: goal } };
+      if (context) results = { [`“${called[row]}” receives`]: context[row], ...goal && !stack && { wanted: goal } };
       if (stack && goal) throws(page, all.map((each) => headOf(puzzle, asked(each), rows)), row, goal[0] > 0.5);
       page.height = arcs(page, {
-        words: names,
+        words: called,
         lines: [{ key: "head", weights: weights[row], masked: names.map((_, key) => !sees(row, key)) }],
         top: page.height,
         task: stack ? "in each head" : "Puzzle",
@@ -120,8 +126,16 @@ export default figure((data) => {
         press: one ? null : (query) => page.change({ query }),
       });
       if (simple) return hunt(names, weights[0]);
+      const counts = (key) => leading(weights[row]).includes(key) || reading?.wanted[row]?.[key];
+      scored = {
+        ...shown,
+        row,
+        names: called,
+        told: range(rows.length).filter((key) => sees(row, key) && counts(key)),
+      };
     }
-    matrices(page, mine, at, nudge, picked, bold, results);
+    const boards = matrices(page, mine, at, nudge, picked, bold, results);
+    if (scored) scoring(page, boards, scored);
     page.copied = data.python.split("{}")
       .reduce((left, right, m) =>
         left + literal(stack ? all.map((each) => each[m - 1]) : one ? asked(mine)[0][0] : mine[m - 1]) + right
@@ -151,22 +165,21 @@ export default figure((data) => {
 
   // Throws of dropout, a column each: what each head gives then, and whether the sum is what it should be.
   function throws(page, heads, row, yes) {
-    const kept = coins(puzzle.survive), x = 66, cell = limit(Math.floor((page.width - x - 6) / THROWS), 10, 46);
+    const kept = coins(puzzle.survive), x = 84, cell = limit(Math.floor((page.width - x - 6) / THROWS), 10, 46);
     const outputs = heads.map(({ weights, value }) =>
       range(THROWS).map(() => 2 * sum(weights[row].map((weight, key) => kept() ? weight * value[key][0] : 0)))
     );
     const gives = heads.map(({ context }) => context[row][0]), high = heads.length > FEW ? LOW : ROW, y = 50;
     const right = transposed(outputs).map((once) => sum(once) > 0.5 === yes), hits = sum(right);
     const wanted = THROWS * puzzle.survive.need, goal = `sum ${yes ? ">" : "<"} 0.5`, low = y + heads.length * high + 4;
-    page.line("M0 10h24", `stroke:${hits < wanted ? MARK : RIGHT};stroke-width:5`, "throws");
     page.words(
-      30,
+      0,
       10,
       `Puzzle: ${goal} in ${wanted} of ${THROWS}, now ${hits} ${hits < wanted ? "✗" : "✓"}`,
       BOLD,
       "hits",
     );
-    page.words(0, 32, `in each throw head 0 gives 2 × ${plain(gives[0])} or nothing (✕)`);
+    page.words(0, 32, `each draw: head 0 gives 2 × ${plain(gives[0])} or nothing (✕)`);
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {
@@ -184,8 +197,8 @@ export default figure((data) => {
   // The numbers, a board for each matrix. bold: the word that asks and the one that is read, each with its rows. results:
   // numbers below what is passed on.
   function matrices(page, mine, at, nudge, picked, bold, results) {
-    const left = longest(axes) + 10, few = axes.length <= FEW, tall = few ? ROW : LOW;
-    const high = TITLE + axes.length * tall + 10;
+    const left = longest(axes) * WIDER + 10, few = axes.length <= FEW, tall = few ? ROW : LOW;
+    const high = TITLE + axes.length * tall + (mine[1] ? 34 : 10);
     const place = flow(page.width, 0, high), top = page.height + 6;
     const cell = limit(Math.floor((page.width - left) / mine[0][0].length), 24, few ? CELL : 26);
     mine.forEach((matrix, m) => {
@@ -195,7 +208,10 @@ export default figure((data) => {
       const spot = place(left + Math.max(wide, LETTER * title.length) + 10),
         x = spot.x + left,
         y = top + spot.y + TITLE;
-      page.words(x, y - 9, title, BOLD, `title ${m}`);
+      page.words(x, y - 12, title, BOLD, `title ${m}`);
+      if (word && mine[1] && m < 2) {
+        page.words(x, y + axes.length * tall + 9, `bold: what “${word}” is`, "", `bold ${m}`);
+      }
       page.column(x - 6, y, tall, axes.map(short), rows);
       page.grid(titles[m], x, y, cell, tall, matrix, {
         colour,
@@ -212,6 +228,36 @@ export default figure((data) => {
         page.words(x + wide + 6, page.height + tall / 2, name, BOLD, name);
         page.height += tall;
       });
+      const named = m === 2 && data.outputs ? data.outputs : [];
+      named.forEach((name, c) => page.words(x + (c + 0.5) * cell, page.height + 8, name, MIDDLE, `output ${c}`));
+      if (named.length) page.height += 16;
+    });
+    return { next: place, top, low: page.height, tall };
+  }
+
+  // How the scores of the words that matter come about: the query beside their keys, the products and the weights.
+  function scoring(page, { next, top, low, tall }, { queries, keys, scores, weights, root, row, names, told }) {
+    const columns = [...one ? [] : ["query"], ...told.slice(0, MOST_KEYS).map((key) => names[key])];
+    const vectors = [...one ? [] : [queries[row]], ...told.slice(0, MOST_KEYS).map((key) => keys[key])];
+    const wide = 58, ended = one ? 0 : wide, colour = signedColour(ample(4, reachOf(vectors)));
+    const spot = next((one ? 0 : 30) + columns.length * wide), beside = spot.x > 0;
+    const x = spot.x + (one ? 0 : 30), y = beside ? top + spot.y + TITLE : low + TITLE + 6;
+    columns.forEach((name, c) => page.words(x + (c + 0.5) * wide, y - 12, short(name), BOLD + MIDDLE, `key ${c}`));
+    page.grid("keys", x, y, wide, tall, transposed(vectors), {
+      colour: (value) => value ? colour(value) : EMPTY,
+      text: plain,
+    });
+    const rows = [["q · k", (key) => scores[row][key] * root], [`÷ ${plain(root)}`, (key) => scores[row][key]], [
+      "weight",
+      (key) => weights[row][key],
+    ]].filter((_, line) => root > 1 || line !== 1);
+    rows.forEach(([name, value], line) => {
+      const below = y + vectors[0].length * tall + 10 + 17 * line;
+      page.words(x + ended - (one ? 8 : wide / 2), below, name, one ? END : MIDDLE, `scoring ${line}`);
+      told.slice(0, MOST_KEYS).forEach((key, c) =>
+        page.words(x + ended + (c + 0.5) * wide, below, plain(value(key)), MIDDLE + BOLD, `scoring ${line} ${c}`)
+      );
+      page.height = Math.max(page.height, below + 12);
     });
   }
 
@@ -242,7 +288,7 @@ export default figure((data) => {
     controls,
     more: {
       design: [resized(first, data.columns)],
-      picked: [0, Math.max(0, first[0].findIndex(([number]) => number)), 0],
+      picked: stack ? [2, 2, 0] : [0, Math.max(0, first[0].findIndex(([number]) => number)), 0],
       query: Math.max(0, sentence.length - 1),
       sentence: sentence.join(" "),
     },

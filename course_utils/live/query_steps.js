@@ -3,6 +3,7 @@
 import {
   BOLD,
   dot,
+  END,
   exactly,
   FAINT,
   figure,
@@ -49,8 +50,9 @@ export default figure(({ names, inputs: original }) => {
       from: query,
       press,
     }) + 8;
-    const bar = limit((page.width - left - width * (CELL + WIDE)) / 2 - 20, NARROW, BARS);
-    const [numbers, score, place] = [width * CELL + 14, 2 * bar, Math.max(width * WIDE + 14, ARROWS)].map(
+    const first = width * CELL + 14, last = Math.max(width * WIDE + 14, ARROWS);
+    const bar = limit((page.width - left - first - last) / 2, NARROW, BARS);
+    const [numbers, score, place] = [first, 2 * bar, last].map(
         flow(page.width, left, tall),
       ).map(({ x, y }) => ({ x, y: y + lift })),
       after = score.x + bar;
@@ -82,7 +84,8 @@ export default figure(({ names, inputs: original }) => {
     }
     if (step > 1) {
       const rows = [...mixed, context];
-      block(place, "weight · value", "sum: z");
+      block(place, "weight · embedding", "sum: z");
+      page.words(place.x - 6, place.y + TOP + ROW * (size + 0.5), "z", BOLD + END);
       page.grid("mix", place.x, place.y + TOP, WIDE, ROW, rows, {
         colour,
         text: (value) => fixed(value, 3),
@@ -125,7 +128,7 @@ export default figure(({ names, inputs: original }) => {
       page.line(`M${tips[shown].join(" ")}L${foot.join(" ")}`, "stroke-dasharray:4 3", "shadow");
       page.line(`M${origin[0]} ${foot[1] + 6}H${foot[0]}`, "stroke-width:4", "on query");
       page.heading(place.x, place.y, "as arrows", "true lengths and angles to the query");
-      const shadow = [`shadow of “${short(names[shown])}”: ${fixed(along[shown])}`];
+      const shadow = [`projection of “${short(names[shown])}”: ${fixed(along[shown])}`];
       shadow.push(`× length of the query ${fixed(length)} = ${fixed(scores[shown])}`);
       page.column(place.x, place.y + ARROWS - 30, 15, shadow, [], null, "");
     }

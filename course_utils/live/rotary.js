@@ -63,7 +63,7 @@ export default figure(({ query, key, frequencies }) => {
     if (pair >= count) return `The distance is ${m - n} both times, so the score is ${fixed(scores[0], 4)} both times.`;
     page.light("pairs", at.row, at.column);
     const [own, other] = [m, n].map((place) => fixed((place + (at.row < lines ? 0 : shift)) * frequencies[pair], 4));
-    return `Pair ${pair}: the query is turned by ${own}, the key by ${other}; their product is ${
+    return `Pair ${pair}: the query is turned by ${own}, the key by ${other}; their dot product is ${
       fixed(product(pair, angles(pair, [m, n])), 4)
     }.`;
   }

@@ -14,9 +14,9 @@ export default figure(({ names, query, keys }) => {
     const [plain, divided] = [1, root].map((by) => softmax(scores.map((score) => score / by / temperature)));
     const largest = (weights) => say`${wide ? "largest weight" : "largest"} ${Math.max(...weights)}`;
     [
-      ["score q · k", `d_k = ${d_k}`, scores, { low: -reach, reach }],
-      [`${wide ? "weights " : ""}without ÷`, largest(plain), plain, { colour: MARK }],
-      [say`${wide ? "weights with " : ""}÷ √d_k = ${root}`, largest(divided), divided, { colour: RIGHT }],
+      ["score q · k", say`√d_k = ${root}`, scores, { low: -reach, reach }],
+      [wide ? "softmax(score)" : "softmax", largest(plain), plain, { colour: MARK }],
+      [wide ? "softmax(score / √d_k)" : "with ÷ √d_k", largest(divided), divided, { colour: RIGHT }],
     ].forEach(([title, below, values, look], place) => {
       page.heading(left + place * column, 0, title, below);
       bars(page, title, left + place * column, TOP, column, ROW, values, look);
@@ -29,7 +29,7 @@ export default figure(({ names, query, keys }) => {
       return `Largest weight without the division: ${top(plain)}; with it: ${top(divided)}.`;
     }
     page.light("keys", at.row);
-    return exactly`Key "${names[at.row]}": score ${scores[at.row]}, weight ${plain[at.row]}; divided ${
+    return exactly`Key "${names[at.row]}": score ${scores[at.row]}, weight ${plain[at.row]}; scaled: score ${
       scores[at.row] / root
     }, weight ${divided[at.row]}.`;
   }

@@ -1,4 +1,4 @@
-// Message: with transpose, each row of a head belongs to one token; without, rows mix different tokens.
+// Message: with transpose, each head gets a part of every token; without, all of a few tokens.
 // Chapter 5: a tensor passes through view, transpose, scores and merge, beside the same steps with a common mistake.
 import {
   BOLD,
@@ -22,7 +22,7 @@ const STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and me
 const CALLS = [ // each step's call, correct and with the mistake
   ["x: (T, d_out)", "x: (T, d_out)"],
   ["x.view(T, heads, head_dim)", "x.view(heads, T, head_dim)"],
-  [".transpose(0, 1): (heads, T, head_dim)", "no transpose: the shape fits, the rows mix tokens"],
+  [".transpose(0, 1): (heads, T, head_dim)", "no transpose: the shape fits, but a head gets few whole tokens"],
   ["x @ x.T / √head_dim: (heads, T, T)", "x @ x.T / √head_dim: (heads, T, T)"],
   ["weights @ x, transposed, merged: (T, d_out)", "weights @ x, transposed, merged: (T, d_out)"],
 ];
@@ -102,7 +102,7 @@ export default figure(({ names, x, heads }) => {
     }
     const what = `Number ${number} of "${names[token]}", ${
       fixed(x[token][number - 1])
-    }, and everything that it changes are framed`;
+    }, and everything it affects are framed`;
     if (step < SCORES) {
       return `${what}. Each number has the colour of its head; row labels give token and head.`;
     }

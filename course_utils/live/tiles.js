@@ -46,7 +46,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     page.controls.tile.max = tiles.length;
 
     const narrow = page.width < 700, number = narrow ? 34 : 46, travel = narrow ? 18 : 40, much = T * T;
-    const titles = (narrow ? ["old ×", "max", "sum", "output"] : ["old ×", "max m", "sum ℓ", "output o / ℓ"])
+    const titles = (narrow ? ["old ×", "max", "sum", "output"] : ["old ×", "max m", "sum ℓ", "output"])
         .slice(narrow ? T > 6 ? 3 : 1 : 0),
       m = titles.length - 3;
     const left = longest(names) + 8, kinds = titles.length + numbers - 1;
@@ -63,7 +63,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const from = narrow ? TOP + high + 12 : 0;
     page.heading(left, from, "a plain layer", `${much} scores, masked ones too`);
     page.grid("whole", left, from + TOP, whole, whole, scores, { ...scored, text: () => "", hidden });
-    page.heading(own, 0, "in tiles", `${made} of ${much} at once`);
+    page.heading(own, 0, "in tiles", `${made} of ${much} at once${narrow ? "" : "; grey: done"}`);
     if (cell >= NAMED) page.column(left - 6, TOP, cell, names.map(short), rows);
     page.grid(
       "table",
@@ -114,16 +114,20 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       now.mixed.forEach((part, k) => page.words(at(titles.length - 1 + k), y, fixed(part / now.total), look));
     });
     page.height = from + TOP + T * whole + 8;
+    if (!narrow) {
+      page.words(own, page.height + 4, "new ℓ = “old ×” · ℓ + Σ exp(score − m), and the output likewise");
+      page.height += 18;
+    }
 
     if (at) {
       const { row, column } = at;
       page.light("table", row);
       page.light("table", undefined, column);
       const of = `Query "${names[row]}", key "${names[column]}": `, score = scores[row][column];
-      if (column > row) return `${of}the future, so this score is masked, if its tile is computed at all.`;
+      if (column > row) return `${of}a future key: masked, if its tile is computed at all.`;
       if (!(rows.includes(row) && keys.includes(column))) {
         return of +
-          (isRead(row, column) ? "this score was computed and forgotten." : "this score is not computed yet.");
+          (isRead(row, column) ? "this score was computed and forgotten." : "this score has not been computed yet.");
       }
       const { largest } = kept[row];
       return `${of}score ${fixed(score, 4)}, e^(${fixed(score)} − ${fixed(largest)}) = ${
@@ -133,7 +137,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const last = names[kept.length - 1], { factor } = kept.at(-1);
     return `Tile ${
       place + 1
-    } of ${tiles.length}: in memory are ${made} of ${much} scores, and m and ℓ of ${rows.length} of ${T} rows; a plain layer keeps all scores.${
+    } of ${tiles.length}: ${made} of ${much} scores in memory, plus m and ℓ for ${rows.length} of ${T} rows; a plain layer keeps all scores.${
       start ? say` The sums kept for "${last}" are multiplied by ${factor}.` : ""
     }${wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""}`;
   }

@@ -21,6 +21,6 @@ def show_tiles(scores: ArrayLike, values: ArrayLike, tokens: Sequence[str], size
     T = len(names)
     scores = check_numbers("scores", scores, "be those of T queries on T keys", T, T)
     if not 1 <= size <= T:
-        raise ValueError(f"size is how many of the {T} keys a tile has, from 1; this is {size}.")
-    about = f"A matrix of {T} × {T} scores, with one tile in memory at a time; tiles of the future are not computed:"
+        raise ValueError(f"size is the number of keys in a tile, from 1 to {T}, not {size}.")
+    about = f"A matrix of {T} × {T} scores, with one tile in memory at a time; future tiles are not computed:"
     Figure("tiles", about, names, scores, names, scores=scores, values=values, size=size).show()

@@ -17,7 +17,7 @@ export default figure(({ names, moved, bare }) => {
     maps(page, layers.map((values, place) => ({ key: titles[place], values })), {
       names,
       at,
-      axes: ["output moves by", "when this input moves by 1"],
+      axes: ["output moves by", "when this input changes by 1"],
       colour: (value, ...cell) =>
         !depends(value)
           ? EMPTY
@@ -30,11 +30,11 @@ export default figure(({ names, moved, bare }) => {
     });
     if (at) {
       const value = layers[titles.indexOf(at.part)][at.row][at.column];
-      return `Output of "${names[at.row]}" ${
+      return `The output of "${names[at.row]}" ${
         depends(value)
           ? `moves by ${value < 0.0001 ? "less than 0.0001" : `up to ${fixed(value, 4)}`} times a step in`
           : "does not depend on"
-      } input "${names[at.column]}".`;
+      } the input "${names[at.column]}".`;
     }
     const cells = (many) => `${many} red ${many === 1 ? "cell leaks" : "cells leak"}`, many = count(moved);
     return (many ? `${cells(many)}: outputs depend on later tokens.` : "No output depends on a later token.") +

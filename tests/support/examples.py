@@ -98,7 +98,7 @@ def of_figures():
             "pairs",
             0,
             1,
-            f"Pair 1: the query is turned by 0.7000, the key by 0.3000; their product is {of_pair:.4f}",
+            f"Pair 1: the query is turned by 0.7000, the key by 0.3000; their dot product is {of_pair:.4f}",
         ),
         "show_scaling": (
             (x[0], x, TOKENS),
@@ -106,7 +106,7 @@ def of_figures():
             1,
             0,
             f'Key "cat": score {scores[0, 1]:.4f}, weight {torch.softmax(scores[0], dim=-1)[1]:.4f}; '
-            f"divided {scores[0, 1] / 2:.4f}, weight {torch.softmax(scores[0] / 2, dim=-1)[1]:.4f}",
+            f"scaled: score {scores[0, 1] / 2:.4f}, weight {torch.softmax(scores[0] / 2, dim=-1)[1]:.4f}",
         ),
         "show_tiles": (
             (scores, x[:, :2], TOKENS, 2),
