@@ -12,7 +12,7 @@ COMMANDS = {  # each has a file of its name in commands/
     "exercise": "for instructors: write your own exercises, test them, and make a notebook of them",
     "build": "for maintainers: make the notebooks from solutions/*.py and run them",
     "site": "for maintainers: make a website from the stored notebooks",
-    "publish": "for maintainers: make what a push publishes: a copy that knows its address, a wheel, the site",
+    "publish": "for maintainers: build what a push publishes: a copy with its address set, a wheel, the site",
     "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
 }
 HELP_OPTIONS = {"-h", "--help"}

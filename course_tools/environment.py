@@ -270,7 +270,7 @@ def run_step(command, verbose=False):
     absent = NOT_FOUND.search(complaints)
     if absent and absent[1].startswith("torch==") and (kind := supported_pythons.machine_without_torch()):
         sys.exit(
-            f"There is no {absent[1]} for {kind}, with any Python. "
+            f"There is no {absent[1]} for {kind} under any Python. "
             "colab_links.md says how to open the chapters without installing anything."
         )
     if absent:

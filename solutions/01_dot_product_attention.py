@@ -111,13 +111,15 @@ for word, score in zip(story, story_scores.tolist()):
 # need not read the code):
 
 # %% name="arrows-picture" shows="Three arrows from the origin of a plane with the axes animal and hunts. The query goes to (2, 2). The arrow of cat, to (1, 1), points the same way. The arrow of mouse, to (1, -1), is at a right angle to both."
-figure = Figure(figsize=(3.6, 3.4), layout="constrained")
+figure = Figure(figsize=(5.2, 3.4), layout="constrained")
 plane = figure.subplots()
-plane.set(xlim=(0, 2.9), ylim=(-1.3, 2.3), xlabel="animal", ylabel="hunts", aspect="equal")
+plane.set(xlim=(0, 4.2), ylim=(-1.3, 2.3), xlabel="animal", ylabel="hunts", aspect="equal")
 arrows = {"query": ("#0072b2", (2, 2)), "cat": ("#d55e00", (1, 1)), "mouse": ("#009e73", (1, -1))}
 for name, (colour, tip) in arrows.items():
-    plane.annotate("", tip, (0, 0), arrowprops={"color": colour, "width": 2, "headwidth": 9})
-    plane.annotate(name, tip, (8, -4), textcoords="offset points")
+    wide = 7 if name == "query" else 2
+    plane.annotate("", tip, (0, 0), arrowprops={"color": colour, "width": wide, "headwidth": 7 + wide})
+    score = "" if name == "query" else f": query · {name} = {2 * tip[0] + 2 * tip[1]}"
+    plane.annotate(name + score, tip, (8, -4), textcoords="offset points")
 pictures.show(figure)
 
 # %% [markdown]
@@ -165,7 +167,7 @@ for loudness in [0, 0.5, 1, 5]:
 # With 0, all scores are equal, so each weight is one ninth, and the context vector is the plain **average** of the
 # sentence. ("hunts" is 0.0000 because "cat" and "mouse" cancel out.) With 5, "cat" gets all the weight, to four digits:
 # this is a **lookup**, as in a dict. Attention lies between these limits. Where it lies depends on the gaps between the
-# scores: here "cat" scores 0, 2, 4 and 20 more than the others.
+# scores: here "cat" leads by 0, 2, 4 and 20 in turn.
 #
 # What if several words match? We now ask only for "an animal".
 
@@ -176,8 +178,8 @@ print("cat", weights[1], "mouse", weights[4])
 print(weights @ embedded(story))
 
 # %% [markdown]
-# Each gets 0.3393, and "it" takes equally from both. Its "animal" entry is 0.6786, but its "hunts" entry is 0.0000:
-# whether "it" hunts remains open.
+# "cat" and "mouse" get 0.3393 each, so "it" takes equally from both. Its "animal" entry is 0.6786, but its "hunts"
+# entry is 0.0000: whether "it" hunts remains open.
 #
 # ### If you get stuck
 #

@@ -115,7 +115,7 @@ check("5.1", my_look_back)
 # %% [markdown] tags=["solution"]
 # **Why it works.** Key $t$ points along axis $t$ and query $t$ along axis $t-1$, so each query but the first matches
 # the key one position before it. Letters have zero rows in `W_query` and `W_key`, so they do not affect where the head
-# looks. Only they are passed on.
+# looks. Only letters are passed on.
 
 # %% name="play-5-1"
 from course_utils.play import show_puzzle
@@ -190,9 +190,9 @@ right = received[:, 1:].argmax(dim=-1) == new[:, :-1, :4].argmax(dim=-1)
 print(f"right letters in new sequences: {right.double().mean():.4f}")
 
 # %% [markdown]
-# No: the row has no pattern. But a score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$
-# matters. In it, the best visible key for each position but the first is the one before. In new sequences, too, every
-# letter is right. To understand a head, look at what it does, not at one of its matrices.
+# No: the printed row has no pattern. But a score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product
+# $W_q W_k^\top$ matters. In it, the best visible key for each position but the first is the one before. In new
+# sequences, too, every letter is right. To understand a head, look at what it does, not at one of its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights

@@ -713,8 +713,8 @@ class TinyModel(nn.Module):
         return self.to_scores(x), kept
 
 # %% [markdown]
-# Without a cache the model reads all numbers at every step. With a cache it reads them all at the first step, then
-# only the newest. Either way it appends the token with the largest score.
+# Without a cache the model reads all tokens at every step. With a cache it reads them all at the first step, then only
+# the newest. Either way it appends the token with the largest score.
 
 # %% name="generate"
 @torch.no_grad()

@@ -507,7 +507,7 @@ print("repeat below 0.4:", test(two_heads)[1] < 0.4)
 pictures.show_curves(
     {"one head": curves(history)["repeat"], "two heads": curves(history_two)["repeat"]},
     x=range(10, 251, 10), x_label="step", y_label="loss",
-    title="The repeat, with one head and with two",
+    title="One run each: with two heads the loss falls later",
 )
 
 # %% [markdown]
@@ -663,7 +663,7 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The first output letter asks the last input letter, the second the last but one, and so on. This is like chapter 6's
+# The first output letter asks the last input letter, the second the one before it, and so on. This is like chapter 6's
 # map, but learned. The model tells the o's of "notebook" apart: these queries ask for a position, not for a letter. (So
 # it could not reverse nine letters: it has learned eight questions.) Aligning two sequences by attention, and seeing
 # the alignment in the weights, is older than the Transformer: Bahdanau et al., 2015.
@@ -706,8 +706,8 @@ above = {dropout: test(learner)[1] > 3 for dropout, learner in learners.items()}
 print("repeat, fresh, above 3:", above)
 
 # %% [markdown]
-# Indeed, neither model has found the rule: they cannot copy in fresh sequences. (120 steps of 32 are too few for that
-# in any case.)
+# Neither of these models has found it: they cannot copy in fresh sequences. (120 steps of 32 are too few for that in
+# any case.)
 
 # %% [markdown]
 # ## A model that writes

@@ -303,7 +303,7 @@ print(pair[1].tokens)
 print(is_padding[1])
 
 # %% [markdown]
-# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the same vectors as alone?
+# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the vectors they get alone?
 
 # %% name="padded-batch"
 numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)
@@ -804,7 +804,7 @@ progress(8)
 #   token before, in every sentence we tried.
 # * They do not say **how much that mattered**. A weight on a short value contributes little. To find out, remove the
 #   head in several sentences, and say what you put in its place.
-# * They do not say **why**. A head whose rows all look alike looks, from the row of "it", like a head that resolves
+# * They do not say **why**. Judged by the row of "it", a head whose rows are all alike looks like one that resolves
 #   pronouns.
 # * They do not say **what the model understood**. This model gives nearly the same vector to a chase and its reverse.
 #   Nothing in its final training asked who was hungry.

@@ -377,8 +377,8 @@ for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zer
     print(f"{name:5}", *(f"{each.item():8.4f}" for each in turned))
 
 # %% [markdown]
-# With nothing turned, every distance gives the same score. Such layers have **no position encoding** (NoPE); in
-# SmolLM3 and Llama 4, every fourth layer is of this kind. Alone, those in SmolLM3 see order only through the causal
+# With nothing turned, every distance gives the same score. Such layers have **no position encoding** (NoPE); in SmolLM3
+# and Llama 4, every fourth layer is of this kind. By themselves, those in SmolLM3 see order only through the causal
 # mask.
 
 # %% [markdown]
@@ -455,11 +455,11 @@ def step(query, keys, values):
 for num_kv_heads in [32, 8, 1]:
     keys, values = torch.randn(2, num_kv_heads, 8192, 64)  # the cache of one layer, 8192 tokens
     timer = timeit.Timer(lambda: step(torch.ones(32, 64), keys, values))
-    print(f"{num_kv_heads:2} key/value heads: {min(timer.repeat(40, number=1)) * 1000:4.1f} ms")
+    print(f"{num_kv_heads:2} key/value heads: {min(timer.repeat(15, number=1)) * 1000:4.1f} ms")
 
 # %% [markdown]
-# Sharing saves a lot of time, though all three need the same number of multiplications. Fewer keys and values are
-# fetched from memory, and fetching takes most of the time (chapter 6).
+# Sharing saves a lot of time, though the number of multiplications stays the same. Fewer keys and values are fetched
+# from memory, and fetching takes most of the time (chapter 6).
 
 # %% [markdown]
 # Which heads share? **Neighbours**: with six query heads and two key heads, heads 0, 1 and 2 share key head 0. The
@@ -499,8 +499,8 @@ assert check("9.3", my_grouped).status == "right"
 check("9.3", my_grouped)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** `repeat_interleave` repeats each head in place, so that query head `h` meets key head `h // shared`.
-# The rest is chapter 5's attention. Only the cache has fewer heads; the repeated copies are temporary.
+# **Why it works.** `repeat_interleave` keeps the copies of a head together, so that query head `h` meets key head
+# `h // shared`. The rest is chapter 5's attention. Only the cache has fewer heads; the repeated copies are temporary.
 
 # %% [markdown]
 # ## Queries and keys of equal length
@@ -643,14 +643,14 @@ def hidden_from(queries, keys, mask=None, window=None):
 # does not, so it can use PyTorch's fast kernels, which never store them. One step is new: gpt-oss gives each head a
 # **sink**, a learned score that takes part in softmax but has no value, so a head can ignore all keys.
 #
-# The class uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values
-# and the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
-# `fused_attention` calls the kernel, which by its documentation needs a full matrix to hide more than the future. So
-# a window is processed in blocks of queries that share a small mask, and padding and sinks are encoded as one more
-# number in each query and key. With just a window, just padding or just sinks, a layer of width 256 or more keeps at
-# most about 1.5 times as much for its derivatives as without it (PyTorch 2.11 to 2.15); with a wide window, narrower
-# layers and those with sinks or few key heads can keep more. On a CPU, three things still need a stored matrix: a
-# mask with an entry for each pair of tokens, $(B, T, T)$; bounds for scores; and dropout.
+# The class uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and
+# the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
+# `fused_attention` calls the kernel, which officially needs a full mask to hide more than the future. So a window is
+# processed in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each
+# query and key. With just a window, just padding or just sinks, a layer of width 256 or more keeps at most about 1.5
+# times as much for its derivatives as with none (PyTorch 2.11 to 2.15). If the window is wide, narrower layers and
+# those with sinks or few key heads can keep more. On a CPU, three things still need a stored matrix: a mask with an
+# entry for each pair of tokens, $(B, T, T)$; bounds for scores; and dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -942,8 +942,8 @@ print(f"guessing {math.log(16):.1f}")
 # exist at every distance, but were not trained at every distance. Nor do longer texts come free without positions:
 # 1.0 is more than 0.4.
 #
-# Real models handle this in several ways. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
-# nothing in every fourth layer (Kazemnejad et al., 2023, study models without position encodings).
+# Real models handle this in several ways. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 skip
+# turning in every fourth layer (Kazemnejad et al., 2023, study models without position encodings).
 #
 # Your exercises so far:
 

@@ -81,7 +81,7 @@ for T in [1_000, 10_000, 100_000]:
 # That is 20 GB for one head of one layer, and large models have thousands of heads. Nobody stores that, and nobody has
 # to: we want context vectors, and the matrix is only an intermediate step. Could we process the keys a few at a time?
 #
-# Here are one query's scores for six keys and its context vector.
+# Here are one query's scores for six keys, and its context vector.
 
 # %% name="whole-row"
 scores = torch.tensor([1.0, 3.0, 2.0, 5.0, 0.0, 4.0], dtype=torch.float64)  # (6,)
@@ -584,8 +584,8 @@ for name, (layers, numbers, published) in models.items():
 # ## Keep something smaller
 #
 # Grouped-query attention keeps fewer heads. **Latent attention** (DeepSeek-AI, 2024) keeps *none*: for each token it
-# keeps one short vector, the **latent**, and computes all heads' keys and values from it. Four heads of 8 numbers would
-# keep 64 numbers per token. Here they keep 12.
+# keeps one short vector, the **latent**, and computes all heads' keys and values from it. Four heads of 8 would keep 2
+# × 32 = 64 numbers per token. Here they keep 12.
 
 # %% name="latent"
 torch.manual_seed(123)

@@ -728,7 +728,7 @@ for name, logs in zip(["zeros", "mean"], found):
 # which method you used. And *why* does the lead fall? The receiver's log-probability hardly falls, from -0.380 to
 # -0.552. Instead the **giver's** rises, from -5.989 to -2.991.
 #
-# What does "to" look at in head 23.3? We also print the token that it lowers most. The head's columns of `out_proj`
+# What does "to" look at in head 23.3? We also print the token that it suppresses most. The head's columns of `out_proj`
 # (chapter 8) turn its output into a vector, which we compare with the whole vocabulary.
 
 # %% name="where-it-looks"
@@ -745,9 +745,9 @@ for row, text, pair, token in zip(record[23][:, 3, -1], ids, pairs, lowered.toli
 
 # %% [markdown]
 # In the first sentence it looks at John, with 0.746, while the model names Mary. From these weights alone you might
-# conclude: *this head makes the model say John*. The opposite is true. Head 23.3 looks at the **giver**, and what it
-# writes lowers that name most: it reads a name so that the model does **not** say it. That is *copy suppression*
-# (McDougall et al., 2023).
+# conclude: *this head makes the model say John*. The opposite is true. Head 23.3 looks at the **giver**, and suppresses
+# that name most: it reads a name so that the model does **not** say it. That is *copy suppression* (McDougall et al.,
+# 2023).
 
 # %% [markdown]
 # ## A claim that fails

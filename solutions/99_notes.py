@@ -285,8 +285,8 @@ for name, mask in [("broken", future), ("fixed", ~future)]:
     print(f"{name}: {shown.triu(1).sum():.1f} of {shown.sum():.1f}")
 
 # %% [markdown]
-# All of it, instead of none: in this function `True` means keep. (16, not 20: the last row of each head has no future,
-# and becomes 0 from PyTorch 2.5 on.) **Fix:** `~`.
+# The future gets all the weight instead of none: in this function `True` means keep. (It gets 16, not 20, since the
+# last row of each head has no future and is 0 from PyTorch 2.5 on.) **Fix:** `~`.
 
 # %% [markdown]
 # #### 13 · Hidden cells filled with the wrong number
@@ -619,8 +619,8 @@ for name, how in (ways | {"writes 0.5": (one, one / 2), "both": (cleared, one / 
     print(f"{name:11}{sum(right) / 5:.2f}")
 
 # %% [markdown]
-# The delta rule finds 88% of the new pairs. Clearing the state first changes little: 87%. Writing half as strongly
-# disturbs other pairs less: 98%, and with both 99%.
+# The delta rule finds 88% of the new pairs. Clearing the state first changes little: 87%. Halving the strength of
+# writing disturbs other pairs less: 98%; with both 99%.
 
 # %% [markdown]
 # ## At the size of GPT-2

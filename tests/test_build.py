@@ -162,7 +162,7 @@ CHECK = '# %% name="check-9-1"\ncheck("9.1", my_sum)\n'
     "old, new, sentence",
     [
         ("#     summary: nothing\n", "", "must begin with a header that sets summary"),
-        ('name="first"', 'name="the first"', "may contain only small letters"),
+        ('name="first"', 'name="the first"', "may contain only lowercase letters"),
         ('name="first"', 'name="exercise-97-1"', "change one"),
         ("    ### END SOLUTION\n", "", "a solution mark without its partner"),
         ("\n\nprint(my_sum())\n", f"\n\n{CHECK}", "needs text that begins with `### Exercise 9.1 ·"),

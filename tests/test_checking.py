@@ -89,7 +89,7 @@ def fails_with_half_a_letter(scores):
         (writes_on_its_input, ["changes one of its arguments"]),
         (lambda scores: print(scores), ["returned None", "return"]),
         (lambda scores: [1.0, 2.0], ["a list", "a tensor of shape"]),
-        (lambda scores: (scores, scores), ["a list or tuple of 2", "a tensor of shape"]),
+        (lambda scores: (scores, scores), ["a list or tuple of length 2", "a tensor of shape"]),
         (lambda scores: scores.tolist(), ["a list"]),
         (fails_without_words, ["line", "NoWords"]),
         (fails_with_half_a_letter, ["ValueError: ? here"]),

@@ -101,7 +101,7 @@ def test_a_file_that_lacks_a_tensor_is_refused(tmp_path):
         (torch.zeros(513, dtype=torch.long), "has 513 tokens, but the encoder has only 512 positions"),
         (torch.tensor([0, 30522]), "ranges from 0 to 30522, but the vocabulary from 0 to 30521"),
         (torch.tensor([-1, 5]), "ranges from -1 to 5"),
-        (torch.tensor([0.5]), r"dtype torch.float32, but the encoder takes whole numbers"),
+        (torch.tensor([0.5]), r"dtype torch.float32, but the encoder takes an integer tensor"),
         (torch.zeros(1, 1, 2, dtype=torch.long), r"has shape \(1, 1, 2\)"),
     ],
 )

@@ -78,9 +78,9 @@ def test_a_head_is_said_to_hold_back_the_word_that_it_reads_only_if_that_is_like
     run_once = language_model.stored_run(run, off, lambda numbers: [" a", " Mary", " c"][numbers[0]], "one")
     shown = page.opened(chromium, tmp_path, language_model.language_model_figure([run_once], 1, 2).html())
     texts = shown.locator(".course-live svg text").all_text_contents()
-    assert ("layer 1, head 2 reads “Mary” in order not to say it" in texts) == (chance > 2 * 0.2)
+    assert ("layer 1, head 2 reads “Mary” to make it less likely" in texts) == (chance > 2 * 0.2)
     assert (f"“Mary” gets {chance:.3f} without 1.2" in texts) == (chance <= 2 * 0.2)
-    assert "without it “Mary” is less (purple) or more (green) likely" in texts, "bars and colours speak of it, too"
+    assert "without it, “Mary” is less (purple) or more (green) likely" in texts, "bars and colours speak of it, too"
     assert [text for text in texts if text.startswith('"')] == ['"a"', '"Mary"', '"c"']
 
 

@@ -310,7 +310,7 @@ def compile_every_kind():
         print(kind if same else f"not {kind}")
 
 
-@pytest.mark.every_setting("compiled layers")
+@pytest.mark.in_matrix("compiled layers")
 def test_it_compiles_as_one_graph_with_a_cache_that_grows():
     """In a process of its own: PyTorch's compiler looks at what other tests have put in the place of functions."""
     code = "from tests.test_layer import compile_every_kind; compile_every_kind()"
@@ -416,7 +416,7 @@ def test_second_derivatives_are_refused_in_a_sentence_and_had_by_weights_or_by_t
         ({"softcap": 0.0}, "softcap is 0.0, but scores stay between"),
         ({"frequencies": torch.ones(2), "rotary_dim": 2}, "but 2 numbers are 1 pairs"),
         ({"frequencies": torch.ones(3), "rotary_dim": 6}, "rotary_dim is 6, but a head has only 4 numbers"),
-        ({"rotary_dim": 2}, "none turns without frequencies"),
+        ({"rotary_dim": 2}, "none without frequencies"),
     ],
 )
 def test_arguments_that_cannot_be_get_a_sentence(arguments, sentence):
@@ -485,7 +485,7 @@ def test_an_exchanged_cache_is_noticed_where_its_parts_differ_in_width():
 def test_what_is_no_cache_of_the_layer_is_refused_and_so_are_exchanged_keys_and_values(change):
     layer, x = make("rotary")
     _, cache = layer(x[:, :4])
-    with pytest.raises(ValueError, match="pass the whole cache that the last call of this layer returned"):
+    with pytest.raises(ValueError, match="pass the whole cache that this layer.s last call returned"):
         layer(x[:, 4:], change(cache))
 
 

@@ -65,7 +65,7 @@ def pointing(k):
     [
         (pointing(0), "attends to itself alone"),
         (pointing(1), "the token after it"),
-        (pointing(-2), "the token two before it"),
+        (pointing(-2), "the second token before it"),
         (np.zeros((COUNT, COUNT)), "all equally"),
         (20.0 * np.eye(1, COUNT).repeat(COUNT, axis=0), "the first token alone"),
         (20.0 * np.eye(1, COUNT, COUNT - 1).repeat(COUNT, axis=0), "the last token alone"),

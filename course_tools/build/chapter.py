@@ -74,7 +74,7 @@ def name_cells(notebook):
     for cell in notebook.cells:
         cell.id = cell.metadata.get("name") or hashlib.sha256(cell.source.encode()).hexdigest()[:12]
         if not CELL_NAME.fullmatch(cell.id):
-            raise SystemExit(f"The cell's name {cell.id!r} may contain only small letters, digits and dashes.")
+            raise SystemExit(f"The cell's name {cell.id!r} may contain only lowercase letters, digits and dashes.")
         if cell.id in taken:
             first_words = cell.source.strip()[:60]
             raise SystemExit(f"Two cells share the name or the text of {cell.id!r}: change one, {first_words!r}.")

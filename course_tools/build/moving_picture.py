@@ -33,7 +33,7 @@ def digest_of(figure):
 def frames(figure):
     """Pictures of the figure as it moves to an answer."""
     if not CHROMIUM:
-        sys.exit(f"Chromium draws the README's picture; to get it: {chromium.install_command()}")
+        sys.exit(f"The README's picture needs Chromium; to install it: {chromium.install_command()}")
     from playwright.sync_api import sync_playwright  # only a build needs it
 
     with sync_playwright() as playwright:

@@ -26,7 +26,7 @@ def add_still_pictures(notebook):
     if not figures:
         return
     if not CHROMIUM:
-        sys.exit(f"Chromium draws the stored pictures of live figures; to get it: {chromium.install_command()}")
+        sys.exit(f"The stored pictures of live figures need Chromium; to install it: {chromium.install_command()}")
     from playwright.sync_api import sync_playwright  # only a build needs it
 
     with sync_playwright() as playwright:

@@ -75,9 +75,13 @@ def parser():
     parser.add_argument(
         "--quiz", type=int, default=0, metavar="N", help="also write N questions about each student's own code"
     )
-    parser.add_argument("--oral", action="store_true", help="also write three such questions for a two-minute talk")
+    parser.add_argument(
+        "--oral", action="store_true", help="also write three such questions for a two-minute interview"
+    )
     parser.add_argument("--preview", action="store_true", help="grade, show what would change, and write no grades")
-    parser.add_argument("--overwrite", action="store_true", help="also fill gradebook fields that contain other points")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="also overwrite gradebook fields that contain different points"
+    )
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the workers of this Dask cluster")
     for platform in PLATFORMS:
         platform.add_options(parser)

@@ -227,7 +227,7 @@ def problem_in_rules(rules, points_of):
     if type(asked := rules.get("quiz_questions", 5)) is not int or not 1 <= asked <= 20:
         return "quiz_questions: write a whole number from 1 to 20"
     if not isinstance(rules.get("seed", ""), str):
-        return "seed: write a text that nobody can guess, in quotes"
+        return "seed: write something nobody can guess, in quotes"
     if rules.get("feedback", FULL) not in (FULL, PLACE):
         return f'feedback: write "{FULL}" or "{PLACE}"'
     return None
@@ -284,7 +284,7 @@ def problem_in_row(fields, points_of):
             return f"{fields[name]!r:.60} under {name}: write yes or no, or leave it empty"
     right = parsed_number(fields["quiz"])
     if fields["quiz"] and (right is None or right < 0 or fields["exercise"]):
-        return "under quiz, write how many answers were right, in a row without an exercise"
+        return "in a row without an exercise, write under quiz how many answers were right"
     return None
 
 

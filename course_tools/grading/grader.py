@@ -35,13 +35,15 @@ DEPENDS_ON_CHANCE = (
     " uninitialised memory (`torch.empty`)."
 )
 OTHER_SEED = 1
-DEFINED_TWICE = "`{}` is defined {} times in the notebook; the better of the last one and the last one checked counts."
+DEFINED_TWICE = (
+    "`{}` is defined {} times in the notebook; the last definition or the last one checked counts, whichever is better."
+)
 RIGHT_WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With the course's version of it, this answer is right, so it counts."
 )
 DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, so the chapter's definition was used."
 RIGHT_WITH_ALL_CELLS = (
-    "This answer is right if all your cells up to the check run, with any definitions they need from later cells,"
+    "This answer is right when all your cells up to the check are run, with any definitions they need from later cells,"
     " so it counts."
 )
 MOST_NAMES = 5  # in a remark

@@ -240,7 +240,7 @@ def wanted_exports(options):
         if export.path.name.casefold() in taken:
             sys.exit(f"{export.path}: grading writes another file of this name to {options.out}, so rename yours.")
         if os.path.dirname(os.path.realpath(export.path)) == os.path.realpath(options.out):
-            sys.exit(f"{export.path} is where its filled copy will be written, so move it out of {options.out}.")
+            sys.exit(f"The filled copy of {export.path} would overwrite it, so move it out of {options.out}.")
         taken.add(export.path.name.casefold())
     for export in exports:
         export.prepare()

@@ -46,7 +46,7 @@ def write(options, reports, names):
     if options.oral:
         talks = [(name, quiz[:QUESTIONS_IN_TALK]) for name, quiz in asked]
         files.replace(options.out / "oral.html", template("oral.html").render(students=talks).encode())
-        yield f"{options.out / 'oral.html'} has questions for two-minute talks with {len(asked)} students."
+        yield f"{options.out / 'oral.html'} has questions for two-minute interviews with {len(asked)} students."
     if silent := [name for name, quiz in students if not quiz]:
         yield NOTHING_TO_ASK.format(", ".join(silent))
 

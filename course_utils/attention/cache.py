@@ -25,8 +25,8 @@ class Cache(NamedTuple):
         """The number of earlier tokens: 0 if cache is None. Raises ValueError for anything but a Cache."""
         if cache is not None and not isinstance(cache, Cache):
             raise ValueError(
-                f"cache is a {type(cache).__name__}, which lacks the length: "
-                "pass the whole cache that the last call of this layer returned, or None to start."
+                f"cache is a {type(cache).__name__}, which does not record its length: "
+                "pass the whole cache that this layer's last call returned, or None to start."
             )
         return 0 if cache is None else cache.length
 

@@ -155,6 +155,6 @@ def refuse_second_derivatives(gradient: Tensor) -> None:
     """Refuse a backward pass for second derivatives (create_graph=True). Raises RuntimeError."""
     if torch.is_grad_enabled():
         raise RuntimeError(
-            "PyTorch's fast kernels have no second derivatives (create_graph=True): use the output of attend, which "
-            "computes the same from its weights, or run forward under sdpa_kernel(SDPBackend.MATH)."
+            "PyTorch's fast kernels lack second derivatives (create_graph=True): use the output of attend, which "
+            "computes the same result from its weights, or run forward under sdpa_kernel(SDPBackend.MATH)."
         )

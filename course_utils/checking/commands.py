@@ -107,7 +107,7 @@ def hint(id: str) -> Message:
         progress_file.open_solution(id)
     if given < len(hints):
         return Message(f"Hint {given + 1} of {len(hints)}: {hints[given]}")
-    return Message("You have seen all hints. " + " ".join(f"({k}) {words}" for k, words in enumerate(hints, start=1)))
+    return Message("You have seen every hint. " + " ".join(f"({k}) {words}" for k, words in enumerate(hints, 1)))
 
 
 def how_many_are_left(count):
@@ -164,7 +164,7 @@ def quiz(id: str, *choices: str) -> Message:
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if id not in own_code.right_attempts:
-        return Message(f'First check your right answer in this session: `check("{id}", {EXERCISES[id].name})`.')
+        return Message(f'First pass this check in this session: `check("{id}", {EXERCISES[id].name})`.')
     program, asked = own_code.questions(id)
     if not asked:
         return Message("There is nothing to ask about this answer.")
@@ -176,7 +176,7 @@ def review() -> Message:
     """Questions from memory that you missed and that are due today, and quizzes with a mistake."""
     due, quizzes = review_schedule.due(), own_code.due()
     if not due and not quizzes:
-        return Message("Nothing is due today. Questions from memory that you miss will appear here.")
+        return Message("Nothing is due today. Questions that you miss will appear here.")
     lines = [f'answer("{fill_in.id}", "?")  # {fill_in.prompt}' for fill_in in due]
     lines += [f'quiz("{id}")  # once your answer is checked again' for id in quizzes]
     copy = "Copy a line into a cell, and replace the question mark with your answer:"

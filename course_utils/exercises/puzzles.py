@@ -17,7 +17,7 @@ LARGEST = 1e9  # products of such numbers are still far from the largest of floa
 
 TOO_CLOSE = "The right words score highest, but not by enough. How far apart must the scores be?"
 TOO_FAR = "The scores are too far apart. How close together must they be?"
-OTHER_WAY = "The words that should score highest score lowest. Which sign is wrong?"
+OTHER_WAY = "The words that should have the highest scores have the lowest. Which sign is wrong?"
 SWAPPED = "With query and key exchanged, the weights would be right. Which word asks here, and which answers?"
 
 
@@ -124,7 +124,7 @@ def numbers(value, name, *sizes):
     if value is None:
         raise ValueError("It returned None. Is a `return` missing?")
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-        raise ValueError(f"{name} should be a tensor of decimal numbers, as embeddings are.")
+        raise ValueError(f"{name} should be a tensor of floating-point numbers, as embeddings are.")
     found = value.double().numpy()
     if found.ndim != len(sizes) or any(size not in (None, have) for size, have in zip(sizes, found.shape)):
         wanted = ", ".join("any" if size is None else str(size) for size in sizes)
@@ -219,7 +219,7 @@ def habits(reading, head):
             "its own word alone": shared(same & head.visible),
             "the token before it": np.eye(count, k=-1),
             "the token after it": np.eye(count, k=1),
-            "the token two before it": np.eye(count, k=-2),
+            "the second token before it": np.eye(count, k=-2),
         }
     return own | {name: np.broadcast_to(row, (rows, count)) for name, row in step.items()}
 

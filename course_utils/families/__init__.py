@@ -36,5 +36,5 @@ class AttentionModule(NamedTuple):
 def load(family: str) -> AttentionModule:
     """The first attention module of the tiny model of a family. Raises ValueError for another family."""
     if family not in FAMILIES:
-        raise ValueError(f"There are numbers for {', '.join(FAMILIES)}, not for {family!r}.")
+        raise ValueError(f"There are no numbers for {family!r}, only for {', '.join(FAMILIES)}.")
     return AttentionModule(**torch.load(NUMBERS, weights_only=True)[family])

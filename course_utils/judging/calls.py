@@ -335,7 +335,7 @@ def plain_value(value):
     if isinstance(value, np.generic):  # a NumPy number or truth value, such as np.bool_
         value = value.item()
     if value is None or isinstance(value, (bool, int, float)):
-        return value if abs(value or 0) < 2**60 or isinstance(value, float) else {"other": "a number of many digits"}
+        return value if abs(value or 0) < 2**60 or isinstance(value, float) else {"other": "a very long number"}
     if isinstance(value, str):
         return value[:LONGEST_TEXT]
     if isinstance(value, (list, tuple)):

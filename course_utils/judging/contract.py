@@ -57,8 +57,8 @@ def check_second_call(call, reply, reference):
     """Whether nothing is kept from one call to the next."""
     if same_values(reference.second_call, reference.values) and not same_values(reply.second_call, reply.values):
         return (
-            "A second call with the same input gives another result. Your code keeps something from the first call, or"
-            " draws random numbers where it should not."
+            "A second call with the same input gives a different result. Your code keeps something from the first "
+            "call, or draws random numbers where it should not."
         )
     return None
 
@@ -94,7 +94,7 @@ def check_other_sizes(call, reply, reference):
     """Whether a layer takes a shorter sequence, and a larger batch, after its first input."""
     for wanted, found in itertools.zip_longest(reference.other_sizes, reply.other_sizes):
         if problem := differences.problem(wanted, found):
-            return f"With another length or batch size than in the first call: {problem}"
+            return f"With a length or batch size other than the first call's: {problem}"
     return None
 
 

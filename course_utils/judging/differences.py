@@ -33,7 +33,7 @@ def problem(expected, got):
 def tensor_difference(expected, got):
     """The same for a tensor."""
     if not isinstance(got, torch.Tensor):
-        advice = " `torch.tensor` or `torch.stack` makes one of a list." if shape_of(got) == expected.shape else ""
+        advice = " `torch.tensor` or `torch.stack` converts a list." if shape_of(got) == expected.shape else ""
         return f"It returned {describe_kind(got)}; a tensor of shape {expected.shape} was expected.{advice}"
     if got.ndim != expected.ndim:
         return (
@@ -117,7 +117,7 @@ def describe_kind(value):
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
     if isinstance(value, list):  # replies hold tuples as lists
-        return f"a list or tuple of {len(value)}"
+        return f"a list or tuple of length {len(value)}"
     return {bool: "True or False", int: "a number", float: "a number", str: "a text"}[type(value)]
 
 

@@ -196,7 +196,7 @@ class Gradebook(Platform):
         says = self.most_points(sheet, row, column)
         highest = parsed_number(says)
         if says and (highest is None or highest < 0):
-            raise UnusableGradebook(f"its highest points, {says!r:.60}, are not a number")
+            raise UnusableGradebook(f"its maximum points, {says!r:.60}, are not a number")
         return points_as_text(got * highest / most if highest and most else got)
 
     def match_rows(self, sheet, scores):
@@ -355,7 +355,7 @@ class GradebookExport:
         if self.filled.values:
             said = f"{self.path.name} with the points: import it into {self.platform.name}."
         else:
-            said = f"{self.path.name} unchanged, since nobody who handed in has a row there."
+            said = f"{self.path.name} unchanged, since nobody who submitted has a row there."
         yield f"{out / self.path.name} is {said}"
 
     @property

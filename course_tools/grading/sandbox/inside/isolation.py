@@ -88,7 +88,7 @@ def hide_all_but(folders, hidden):
     """
     root = "/tmp"  # covered by an empty file system that only we see; folders in it stay open until they are mounted
     opened = {folder: os.open(folder, os.O_PATH) for folder in folders}
-    check_call(LIBC.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None), "mounts that stay ours")
+    check_call(LIBC.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None), "private mounts")
     check_call(
         LIBC.mount(b"tmpfs", root.encode(), b"tmpfs", NO_SETUID | NO_DEVICES, b"size=1m"), "an empty file system"
     )
