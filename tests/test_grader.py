@@ -183,7 +183,7 @@ def test_the_last_definition_counts_and_the_report_says_so(graded):
     found, _ = graded(packed(made))
     assert answers(found) == only("3.2", NOT_YET)
     (remark,) = found["3.2"].remarks
-    assert "is defined 2 times in the notebook; the better of the last one and the last one checked counts." in remark
+    assert "is defined 2 times in the notebook; the last definition or the last one checked counts, whichever is better." in remark
 
 
 def test_an_old_attempt_below_the_check_costs_nothing(graded):
@@ -211,7 +211,7 @@ def test_a_duplicated_exercise_cell_is_the_same_case(graded):
     (copy,) = [dict(cell) for cell in made["cells"] if cell["id"] == "exercise-3-2"]
     made["cells"].append(copy | {"source": handed_in.RIGHT})
     found, _ = graded(packed(made))
-    assert answers(found) == only("3.2", RIGHT) and "the better of the last one" in found["3.2"].remarks[0]
+    assert answers(found) == only("3.2", RIGHT) and "whichever is better" in found["3.2"].remarks[0]
 
 
 def test_deleted_cells_cost_their_own_points_only(graded):

@@ -1,4 +1,7 @@
-"""From submissions to reports: changed submissions are graded in parallel, and every report is stored at once."""
+"""From submissions to reports: changed submissions are graded in parallel, and every report is stored at once.
+
+Explaining a wrong answer takes longer than grading it, so all points come first, then all explanations.
+"""
 
 import functools
 import hashlib
@@ -10,6 +13,7 @@ from course_tools import repository
 from course_tools.grading.grading_process import grade_in_own_process
 from course_tools.grading.reports import Task
 from course_tools.grading.sandbox.protection import Unprotected
+from course_utils.judging.result import NOT_YET
 
 
 def grade_changed(
@@ -22,6 +26,8 @@ def grade_changed(
     seed="",
     quiz=None,
     own=lambda student: (),
+    explained=lambda submission, report: None,
+    points_are_there=lambda: None,
 ):
     """Grade what the store does not have yet. Returns {key of a student: why the submission could not be graded}.
 
@@ -29,29 +35,77 @@ def grade_changed(
     results with all workers). limits: a grading_process.Limits. done: called with each finished submission and
     its report, or None. asks_for_regrade: whether a student's submission is graded although nothing changed. seed:
     a private one, or "". quiz: the fields of a Task on questions; None for none.
-    own(student): the files of the instructor's own exercises for this student.
+    own(student): the files of the instructor's own exercises for this student. points_are_there: called when all
+    points are there, but not all explanations; then explained: called as `done` is, for each submission with more.
     Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """
-    waiting, in_progress, failed = iter(submissions), {}, {}
-    with executor() as (pool, width, share_results):
-        while True:
-            while len(in_progress) < width and (submission := next(waiting, None)):
-                task = task_for(submission, limits, seed, quiz, own(submission.student))
-                kept = store.get(submission.student)
-                if kept and kept.digest.startswith(task.digest) and not asks_for_regrade(task.student):
-                    done(submission, replace(kept, student=submission.student, late=submission.late))
-                else:
-                    in_progress[pool.submit(grade_in_own_process, task, limits)] = submission
-            if not in_progress:
-                return failed
-            for future in wait(in_progress, return_when=FIRST_COMPLETED).done:
-                submission = in_progress.pop(future)
-                report, found = result_of(future, submission, failed)
-                if found:
-                    share_results(found)
-                if report:
-                    store.put(report)
-                done(submission, report)
+    failed, unexplained = {}, []
+
+    def task_of(submission):
+        return task_for(submission, limits, seed, quiz, own(submission.student))
+
+    def changed():
+        for submission in submissions:
+            task, kept = task_of(submission), store.get(submission.student)
+            if not kept or not kept.digest.startswith(task.digest) or asks_for_regrade(task.student):
+                yield submission, replace(task, explained=False)
+                continue
+            kept = replace(kept, student=submission.student, late=submission.late)
+            done(submission, kept)
+            if kept.incomplete:
+                unexplained.append((submission, kept))
+
+    with executor() as executing:
+        for submission, report in graded(changed(), limits, executing, failed):
+            if report:
+                store.put(report)
+            done(submission, report)
+            if report and report.incomplete:
+                unexplained.append((submission, report))
+        if not unexplained:
+            return failed
+        points_are_there()
+        given = {submission.student.key: report for submission, report in unexplained}
+        tasks = ((submission, task_of(submission)) for submission, _ in unexplained)
+        for submission, more in graded(tasks, limits, executing, {}):
+            report = with_explanations(given[submission.student.key], more)
+            store.put(report)
+            explained(submission, report)
+    return failed
+
+
+def graded(tasks, limits, executing, failed):
+    """(submission, its report or None) of each (submission, Task), as soon as it is there.
+
+    executing: what an executor() of `grade_changed` gives. failed: gets why a submission could not be graded.
+    """
+    (pool, width, share_results), waiting, in_progress = executing, iter(tasks), {}
+    while True:
+        while len(in_progress) < width and (following := next(waiting, None)):
+            submission, task = following
+            in_progress[pool.submit(grade_in_own_process, task, limits)] = submission
+        if not in_progress:
+            return
+        for future in wait(in_progress, return_when=FIRST_COMPLETED).done:
+            submission = in_progress.pop(future)
+            report, found = result_of(future, submission, failed)
+            if found:
+                share_results(found)
+            yield submission, report
+
+
+def with_explanations(report, more):
+    """A report with what a later one of the same submission adds, which changes no points; None adds nothing."""
+    if not more:
+        return replace(report, incomplete=False)
+    later = {entry.result.id: entry.result for entry in more.graded}
+    entries = [
+        replace(entry, result=later[entry.result.id])
+        if entry.result.status == NOT_YET == later[entry.result.id].status
+        else entry
+        for entry in report.graded
+    ]
+    return replace(report, graded=entries, quiz=more.quiz, incomplete=False)
 
 
 def result_of(future, submission, failed):

@@ -35,6 +35,7 @@ DEPENDS_ON_CHANCE = (
     " uninitialised memory (`torch.empty`)."
 )
 OTHER_SEED = 1
+LATER = "later"  # a wrong answer that was seen before, and is explained when all points are there
 DEFINED_TWICE = (
     "`{}` is defined {} times in the notebook; the last definition or the last one checked counts, whichever is better."
 )
@@ -85,11 +86,12 @@ class Attempt:
 class SubmissionSandbox:
     """A sandbox for one submission: no answer can use up the time of the others, and all can import its Python files.
 
-    before_run: called before anything runs.
+    before_run: called before anything runs. explained: whether wrong answers will be explained now, and not later.
     """
 
-    def __init__(self, sandbox, seconds, before_run):
+    def __init__(self, sandbox, seconds, before_run, explained):
         self.sandbox, self.end, self.before_run, self.modules = sandbox, time.monotonic() + seconds, before_run, {}
+        self.explained = explained
 
     def run(self, texts, *what, modules=None, **more):
         """The sandbox's Outcome, with the student's own Python files that the texts name, and other modules."""
@@ -114,7 +116,7 @@ class SubmissionGrader:
 
     def __init__(self, task, sandbox, send):
         self.task, self.protection, self.send = task, str(sandbox.protection), send
-        self.sandbox = SubmissionSandbox(sandbox, task.seconds, self.send_news)
+        self.sandbox = SubmissionSandbox(sandbox, task.seconds, self.send_news, task.explained)
         self.has_news = True  # whether there is anything not yet sent
         self.remarks = list(task.remarks)
         self.exercises = exercises_with(task.seed, task.own)
@@ -122,7 +124,7 @@ class SubmissionGrader:
         self.quiz = []
 
     def grade_all(self):
-        """Grade everything: first points, then explanations."""
+        """Grade everything: first points, then explanations and questions, if the task wants them."""
         self.send_news()
         handed = unpack_submission(self.task.files)
         self.sandbox.modules = handed.modules
@@ -132,12 +134,18 @@ class SubmissionGrader:
         for name, content in handed.notebooks:
             if name not in own and (notebook := self.read(name, content)):
                 self.grade(notebook)
-        for attempt in [attempt for attempts in self.attempts.values() for attempt in attempts if attempt.unexplained]:
+        if not self.task.explained:
+            return
+        for attempt in self.unexplained():
             result = with_explanation(attempt.exercise, *attempt.unexplained, attempt.graded.result, self.sandbox)
             attempt.graded = replace(attempt.graded, result=result)
             self.has_news = True
         if self.task.questions:
             self.ask_about_answers()
+
+    def unexplained(self):
+        """The wrong Attempts that could be explained."""
+        return [attempt for attempts in self.attempts.values() for attempt in attempts if attempt.unexplained]
 
     def ask_about_answers(self):
         """Draw the questions about the student's own code, from what counts."""
@@ -204,6 +212,7 @@ class SubmissionGrader:
             lines=lines,
             published=[id for id in lines if id in EXERCISES and is_published(EXERCISES[id], lines[id])],
             quiz=self.quiz,
+            incomplete=not self.task.explained and bool(self.unexplained() or self.task.questions),
         )
 
 
@@ -248,7 +257,7 @@ def graded_answer(exercise, notebook, places, earlier, sandbox):
     if better:
         result, replies = better[0], None
         remarks.append(better[1])
-    unexplained = (texts, replies) if result.status == NOT_YET and replies else None
+    unexplained = (texts, replies) if result.status == NOT_YET and (replies or replies is LATER) else None
     own = own_lines(notebook.cells[places[-1]].source)
     return Attempt(notebook.name, exercise, GradedExercise(result, remarks), own, whole, tuple(texts), unexplained)
 
@@ -277,7 +286,7 @@ def result_with_helpers(exercise, helpers, texts, sandbox):
 
 
 def remembered_result(exercise, texts, sandbox, again=False, worked=None):
-    """(Result, replies to explain it from) of the answer in these texts; the replies only if not yet explained.
+    """(Result, replies to explain it from, or LATER) of the answer in these texts; None if there is nothing to explain.
 
     Many students hand in the same answer, so results are kept, except timeouts and the like. A right answer runs once
     more: if it were right by chance, it would count for all who hand it in.
@@ -287,10 +296,15 @@ def remembered_result(exercise, texts, sandbox, again=False, worked=None):
     key = digest_of_answer(exercise, texts, sandbox, again)
     if known := remembered_results.get(key):
         return result_from_json(known), None
+    wrong = digest_of_answer(exercise, texts, sandbox, LATER)
+    if not sandbox.explained and not again and (known := remembered_results.get(wrong)):
+        return result_from_json(known), LATER
     asked = texts, exercise.name, exercise.calls, exercise.chapter
     outcome = sandbox.run(*asked, modules=worked)
     result = result_of_outcome(exercise, outcome)
     if result.status == NOT_YET and not again or outcome.trouble:
+        if outcome.replies and not sandbox.explained:
+            remember(wrong, result)
         return result, outcome.replies
     if result.status == RIGHT:
         second = sandbox.run(*asked, modules=worked, seed=OTHER_SEED)

@@ -35,6 +35,7 @@ STUDENTS_MISSING = (
     "{} has grades for students with no submission here: {}. Put late submissions beside the others, replace the old "
     "zip with the new one, or choose another --out. To remove the missing students, use --fewer."
 )
+POINTS_FIRST = "All points are in {}. Explanations of wrong answers follow."
 FILES_OF_OTHERS = "{} contains files that no earlier run wrote: {}. Move them away, or choose another --out."
 
 
@@ -167,6 +168,15 @@ def grade_into(outputs, store, found, options, own_of):
     executor = (
         partial(workers.dask_workers, options.dask) if options.dask else partial(workers.local_workers, options.workers)
     )
+
+    def explained(submission, report):
+        outputs.add(report)
+
+    def points_are_there():
+        outputs.close()
+        if not options.preview:
+            print(POINTS_FIRST.format(options.out / "grades.csv"), flush=True)
+
     limits = Limits(options.seconds, options.unsandboxed)
     quiz = quiz_pages.asked_for(options, outputs.assignment)
     # results are written when nothing is still running that could overwrite them
@@ -181,6 +191,8 @@ def grade_into(outputs, store, found, options, own_of):
             outputs.assignment.seed,
             quiz,
             own_of,
+            explained,
+            points_are_there,
         )
 
 

@@ -48,7 +48,8 @@ class Task:
     files: [(parts of the name below the student's folder, bytes)]. digest: identifies all of it. seconds: wall-clock
     time for all of it. late: whether the platform says so. questions: how many to ask about the answers to these
     chapters' exercises. seed: for these and for the numbers of all calls; "" for the course's own numbers. own: (name,
-    text) of the files of the instructor's own exercises.
+    text) of the files of the instructor's own exercises. explained: whether wrong answers are explained and questions
+    asked, and not only points given.
     """
 
     student: Student
@@ -61,6 +62,7 @@ class Task:
     chapters: tuple[int, ...] = ()
     seed: str = ""
     own: tuple[tuple[str, str], ...] = ()
+    explained: bool = True
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ class Report:
     graded: one for each exercise of the course. remarks: sentences on the whole submission. protection: under
     which the answers ran. digest: of the submission and the grader. late: whether the platform says so. lines: {id: the
     lines of an answer that are the student's own}. published: the ids of the answers that are the course's published
-    ones, line by line. quiz: questions about the answers' own code, as `own_code.draw` gives them.
+    ones, line by line. quiz: questions about the answers' own code, as `own_code.draw` gives them. incomplete: whether
+    explanations or questions are still to come.
     """
 
     student: Student
@@ -127,6 +130,7 @@ class Report:
     lines: dict[str, list[str]] = field(default_factory=dict)
     published: list[str] = field(default_factory=list)
     quiz: list[dict] = field(default_factory=list)
+    incomplete: bool = False
 
     def in_chapters(self, chapters):
         """The graded exercises of some chapters."""
