@@ -183,7 +183,10 @@ def test_the_last_definition_counts_and_the_report_says_so(graded):
     found, _ = graded(packed(made))
     assert answers(found) == only("3.2", NOT_YET)
     (remark,) = found["3.2"].remarks
-    assert "is defined 2 times in the notebook; the last definition or the last one checked counts, whichever is better." in remark
+    assert (
+        "is defined 2 times in the notebook; the last definition or the last one checked counts, whichever is better."
+        in remark
+    )
 
 
 def test_an_old_attempt_below_the_check_costs_nothing(graded):

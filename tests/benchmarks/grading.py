@@ -6,7 +6,8 @@ NBGRADER_PYTHON is the Python of an environment with nbgrader==0.9.6, ipykernel,
 whole command, its start included, and they take turns, so that a busy machine slows all of them. The submissions are
 chapter 3, answered right and wrong in turn, as people did. We grade OURS of them, so many that the start weighs little;
 nbgrader grades NBGRADERS, since each takes it seconds; and the rates are compared. What somebody has handed in before
-is not run again, so a class also takes its turn in which no two answers are the same, of UNLIKE submissions. Without
+is not run again, so a class also takes its turn in which no two answers are the same, of UNLIKE submissions; of these,
+the time until all points are there counts as well as the time until all wrong answers are explained. Without
 protection the grader refuses, so what is measured has the sandbox on. Memory is that of the largest process, for FEW
 submissions and for MANY.
 """
@@ -20,11 +21,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from course_tools.grading.grading_run import POINTS_FIRST
 from course_tools.repository import ROOT
 from tests.support import classes
 from tests.support.handed_in import lay
 
 CHAPTER = "03_hiding_the_future"
+POINTS = POINTS_FIRST.partition("{}")[0]
 OURS, UNLIKE, NBGRADERS, FEW = 600, 200, 5, 20  # submissions
 
 
@@ -43,10 +46,18 @@ def timed(command, cwd, **variables):
 
 
 def grade(folder, workers):
-    """Seconds of our command on a folder of submissions, with nothing from a run before."""
+    """Seconds of our command on a folder of submissions, with nothing from a run before: until all points, in all."""
     with tempfile.TemporaryDirectory() as out:
         options = [folder, "--out", out, "--chapters", "3", "--workers", str(workers)]
-        return timed([sys.executable, "-m", "course_tools", "grade", *options], ROOT)
+        command = [sys.executable, "-u", "-m", "course_tools", "grade", *options]
+        begin, points = time.perf_counter(), None
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8") as process:
+            for line in process.stdout:
+                points = points or line.startswith(POINTS) and time.perf_counter() - begin
+        if process.returncode:
+            sys.exit(f"{' '.join(map(str, command))} ended with {process.returncode}")
+        whole = time.perf_counter() - begin
+        return points or whole, whole
 
 
 def nbgrader_command(arguments, folder, python):
@@ -89,17 +100,22 @@ def main(python, rounds=3, many=2000):
         ours = submit(folder / "ours", OURS)
         unlike = submit(folder / "unlike", UNLIKE, own_words=True)
         course = nbgrader_course(folder / "course", python)
-        against, against_unlike, scaling = [], [], []
+        against, against_points, against_unlike, scaling = [], [], [], []
         for number in range(1, rounds + 1):
-            theirs, one, two = nbgrader(course, python) / NBGRADERS, grade(ours, 1) / OURS, grade(ours, 2) / OURS
-            own = grade(unlike, 1) / UNLIKE
+            theirs, one, two = nbgrader(course, python) / NBGRADERS, grade(ours, 1)[1] / OURS, grade(ours, 2)[1] / OURS
+            points, own = (seconds / UNLIKE for seconds in grade(unlike, 1))
             against.append(theirs / one)
+            against_points.append(theirs / points)
             against_unlike.append(theirs / own)
             scaling.append(one / two)
             times = f"nbgrader {theirs:.2f}, one worker {one:.3f}, two {two:.3f}, no two answers the same {own:.3f}"
+            times += f", their points {points:.3f}"
             print(f"round {number}: {times} s a submission", flush=True)
         print(f"median: {statistics.median(against):.0f} times nbgrader's rate with one worker")
-        print(f"median: {statistics.median(against_unlike):.0f} times where no two answers are the same")
+        print(
+            f"median: {statistics.median(against_points):.0f} times where no two answers are the same, until all points"
+        )
+        print(f"median: {statistics.median(against_unlike):.0f} times until all of these are explained")
         print(f"median: two workers {statistics.median(scaling):.2f} times one")
 
 
