@@ -89,7 +89,7 @@ def test_on_cuda_the_scores_are_the_same(tiny):
 # --- the file's weights -----------------------------------------------------------------------------------------------
 
 FIRST_TWO = pytest.mark.every_setting("the language model's first two layers")
-WHOLE = pytest.mark.in_matrix("the whole language model, beside transformers")
+WHOLE = pytest.mark.every_setting("the whole language model, beside transformers")
 # of the last token, the first numbers, as transformers has them
 AFTER_TWO = [2.2477, 0.4754, -2.1015, -0.6278, -0.4807, 0.5784, -0.4940, -0.4212]
 
