@@ -270,7 +270,7 @@ def run_step(command, verbose=False):
     absent = NOT_FOUND.search(complaints)
     if absent and absent[1].startswith("torch==") and (kind := supported_pythons.machine_without_torch()):
         sys.exit(
-            f"There is no {absent[1]} for {kind} under any Python. "
+            f"No version of Python has a {absent[1]} for {kind}. "
             "colab_links.md says how to open the chapters without installing anything."
         )
     if absent:

@@ -166,7 +166,7 @@ def check_part(rotary_dim: int | None, head_dim: int, frequencies: Tensor | None
     """Refuse a rotary_dim above head_dim, or without frequencies. Raises ValueError."""
     if rotary_dim is not None and (frequencies is None or rotary_dim > head_dim):
         raise ValueError(
-            f"rotary_dim is {rotary_dim}, but only {head_dim} numbers can turn, and none without frequencies."
+            f"rotary_dim is {rotary_dim}, but at most {head_dim} numbers can rotate, and only with frequencies."
         )
 
 
@@ -199,7 +199,7 @@ def check_cache(cache: tuple[Tensor, Tensor] | None, *new: Tensor) -> None:
             )
     if cache is not None and cache[0].shape[-2] != cache[1].shape[-2]:
         raise ValueError(
-            f"The cache's tensors have {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass the last call's."
+            f"The cache tensors have {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass the last cache."
         )
 
 

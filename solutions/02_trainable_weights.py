@@ -13,8 +13,8 @@
 # * explain why scores are divided by $\sqrt{d_k}$, and show what happens if they are not;
 # * write attention as a PyTorch module that can be trained.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapter 1 and Python classes. Knowing derivatives helps
-# in two places.
+# **Time.** About 90 minutes, exercises included. **You need** chapter 1 and Python classes. A little calculus helps in
+# two places.
 #
 # Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helpers or installs them.
 
@@ -509,8 +509,8 @@ sa_v2 = SelfAttention_v2(d_in, d_out)
 print(sa_v2(inputs))
 
 # %% [markdown]
-# "journey" gets −0.0748, 0.0703, where the first class gave 0.3061, 0.8210. Do the classes differ only in their
-# starting numbers? To find out, we must copy the matrices from one to the other.
+# "journey" gets −0.0748, 0.0703, where the first class gave 0.3061, 0.8210. Do the classes differ only in their initial
+# parameters? To find out, we must copy the matrices from one to the other.
 
 # %% [markdown]
 # ### Exercise 2.2 · From a linear layer to a matrix
@@ -551,7 +551,7 @@ print(copied(inputs)[1])
 print("all rows agree:", torch.allclose(copied(inputs), sa_v2(inputs)))
 
 # %% [markdown]
-# All rows agree, so only the starting numbers differed. Do they matter? `torch.rand` draws between 0 and 1, whatever
+# All rows agree, so only the initial parameters differed. Do they matter? `torch.rand` draws between 0 and 1, whatever
 # the size; `nn.Linear` draws between $-1/\sqrt{d_\mathrm{in}}$ and $1/\sqrt{d_\mathrm{in}}$. We take 768 numbers per
 # token.
 
@@ -759,8 +759,8 @@ print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean()
 
 # %% [markdown]
 # Training came close. The unseen pair is harder: for Paul, "he" receives 5.46 instead of 5, and the loss is 0.107,
-# against 0.007 for the others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. The other words add the
-# rest, mostly Tom's 0.50. The loss asks for ages, not for weights.
+# against 0.007 for the others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. Most of the rest, 0.50,
+# comes from Tom. The loss asks for ages, not for weights.
 #
 # ## What you can do now
 #

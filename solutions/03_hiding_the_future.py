@@ -325,7 +325,7 @@ check("3.3", my_memory)
 # %% [markdown] tags=["solution"]
 # **Why it works.** There are three levels of scores: an earlier copy, then `<s>`, then all others. If there is a copy,
 # it wins; if there is none, `<s>` wins over the others. The value only says which of the two won. `<s>` must score
-# below a copy and above the rest, each time by a wide enough gap.
+# below a copy and above the rest, by wide enough margins.
 
 # %% name="play-3-3"
 from course_utils.play import show_puzzle

@@ -327,10 +327,9 @@ for rate, reading in [(0.5, 1.0), (0.2, 3.0)]:
 # %% [markdown]
 # At $p = 0.5$, both mixtures are 1 on average. With all the weight on one reading, every mixture is wrong by 1; with
 # half on each, two of four are right. This noise enters the loss. A weight $w_i$ becomes $w_i/(1-p)$ with probability
-# $1-p$, else 0, so its variance is $\frac{p}{1-p}w_i^2$. With values $v_i$, dropout adds
-# $\frac{p}{1-p}\sum_i w_i^2v_i^2$ to the squared error, on average: above, 1 and 0.5 for readings of 1 at $p = 0.5$,
-# and 2.25 and 1.125 for readings of 3 at $p = 0.2$. For values of equal size, this penalises large weights. Does that
-# help?
+# $1-p$, else 0, so its variance is $\frac{p}{1-p}w_i^2$. With values $v_i$, dropout adds, on average,
+# $\frac{p}{1-p}\sum_i w_i^2v_i^2$ to the squared error: 1 and 0.5 for readings of 1 at $p = 0.5$, and 2.25 and 1.125
+# for readings of 3 at $p = 0.2$. For values of equal size, this penalises large weights. Does that help?
 #
 # In each of many rooms, a head reads eight thermometers. Each has a key of 16 numbers: the first says whether it is
 # precise (1) or not (0); the other 15 are random and mean nothing. (You need not read the functions.)
@@ -424,7 +423,7 @@ compare(n=6, precise=4, error=0.6)
 
 # %% [markdown]
 # With 300 rooms, there is little to gain. With six, $p = 0.5$ raises the error from 0.126 to 0.165 (two heads of five
-# gain). The penalty is on $w_i^2v_i^2$, so weight also moves to readings near 0: with few rooms, the query uses the
+# improve). The penalty is on $w_i^2v_i^2$, so weight also moves to readings near 0: with few rooms, the query uses the
 # meaningless numbers to pick those out. Equal weights (0.091) do best.
 #
 # Try 30 rooms with one precise thermometer, first with errors up to 0.6, then without. When will dropout hurt?

@@ -381,8 +381,8 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 #
 # A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Turn it into the mask that
 # `F.scaled_dot_product_attention` needs for training a language model: a key is kept if it is real *and* not in the
-# future. The shape is $(B, 1, S, S)$, with a 1 for the heads. Padding comes at the end, and no sentence is empty, so
-# no row is: even a padding query sees a real token.
+# future. The shape is $(B, 1, S, S)$, with a 1 for the heads. Padding comes at the end and no sentence is empty, so
+# even a padding query sees a real token.
 
 # %% name="exercise-6-2"
 def my_keep_mask(attention_mask):
@@ -460,7 +460,7 @@ with torch.no_grad():
     print("at most 1e-6 away:", bool((fused(x) - textbook(x)).abs().max() < 1e-6))
 
 # %% [markdown]
-# They are, up to rounding. But the weights are no longer stored, so we cannot look at them.
+# Both agree, up to rounding. But the weights are no longer stored, so we cannot look at them.
 #
 # When is a fast kernel used? Where none fits, the function silently uses a slow one. With `sdpa_kernel` we *demand*
 # FlashAttention, and get an error if it cannot do what we want.

@@ -819,8 +819,8 @@ print("in the rhyme, below 0.5:    ", loss_of("the cow with the crumpled horn") 
 print("not in the rhyme, above 1:  ", loss_of("the maiden kissed the farmer") > 1)
 
 # %% [markdown]
-# It has mostly memorised the text. For a text this short that is to be expected: this is a small data set again. A
-# model like GPT-2 is much larger than ours and has read much more.
+# The model has mostly memorised the text. For a text this short that is to be expected: this is a small data set again.
+# A model like GPT-2 is much larger than ours and has read much more.
 
 # %% [markdown]
 # ### Exercise 7.4 · Temperature

@@ -62,8 +62,8 @@ from course_utils.training_bar import with_bar
 answer("M11.1", "sink")
 
 # %% [markdown]
-# **From memory 11.2.** A head finds the earlier copy of the current token and looks at the token after it. What is it
-# called?
+# **From memory 11.2.** A head finds the earlier copy of the current token and looks at the token after it. What is this
+# head called?
 
 # %% name="memory-11-2"
 answer("M11.2", "an induction head")
@@ -661,8 +661,8 @@ for giver in ["John", "Mary"]:
     print(f"{giver} gave:", most_likely(sentence.format(giver), 2))
 
 # %% [markdown]
-# When John gives, the drink goes to Mary; when Mary gives, to John. To complete this, a model must know which name
-# occurred twice. (Wang et al., 2022, analysed the same task in GPT-2.) Which heads does ours need?
+# When John gives, the drink goes to Mary; when Mary gives, to John. To complete such a text, a model must know which
+# name occurred twice. (Wang et al., 2022, analysed the same task in GPT-2.) Which heads does ours need?
 #
 # **Question 11.3.** One head matters more than any other for preferring "Mary" to "John". At the last token, "to", what
 # does it look at?
@@ -728,8 +728,8 @@ for name, logs in zip(["zeros", "mean"], found):
 # which method you used. And *why* does the lead fall? The receiver's log-probability hardly falls, from -0.380 to
 # -0.552. Instead the **giver's** rises, from -5.989 to -2.991.
 #
-# What does "to" look at in head 23.3? We also print the token that it suppresses most. The head's columns of `out_proj`
-# (chapter 8) turn its output into a vector, which we compare with the whole vocabulary.
+# What does "to" look at in head 23.3? We also print the token that this head suppresses most. The head's columns of
+# `out_proj` (chapter 8) turn its output into a vector, which we compare with the whole vocabulary.
 
 # %% name="where-it-looks"
 said, record = [], []

@@ -476,7 +476,7 @@ print("broken:", (keys @ queries[:, :, :2].transpose(-2, -1)).shape)
 print("fixed: ", (queries[:, :, :2] @ keys.transpose(-2, -1)).shape)
 
 # %% [markdown]
-# In self-attention both matrices are square, and each is the other's transpose: rows are now keys, but mask and softmax
+# In self-attention both products are square, and each is the other's transpose: rows are now keys, but mask and softmax
 # treat them as queries. **Fix:** `queries @ keys.transpose(-2, -1)`.
 
 # %% [markdown]

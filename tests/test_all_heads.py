@@ -30,7 +30,7 @@ def test_every_head_has_its_small_map_and_a_pressed_one_becomes_large(chromium, 
     shown.mouse.move(0, 0)
     assert page.state(shown) == {"layer": 1, "head": 2, "query": -1}
     assert (
-        "on average, a token gives 0.50 to [CLS] and 0.00 to [SEP]; of the tokens in between, 0.50 to the one"
+        "on average, a token gives 0.50 to [CLS] and 0.00 to [SEP]; among the tokens in between, 0.50 to the one"
         in page.said(shown)
     )
     shown.locator("svg").get_by_text("b", exact=True).last.click()
@@ -69,7 +69,7 @@ def test_a_click_on_the_word_that_changes_shows_which_heads_turn(chromium, tmp_p
     picture = shown.locator(".course-live svg")
     for word, other, cat, dog in [("ran", "sat", 6, 0), ("sat", "ran", 5, 1)]:
         texts = picture.locator("text").all_text_contents()
-        assert {f'{cat} lean to "cat"', f'{dog} lean to "dog"', f'⇄ 1 changes with "{other}"'} <= set(texts)
+        assert {f'{cat} prefer "cat"', f'{dog} prefer "dog"', f'⇄ 1 changes with "{other}"'} <= set(texts)
         assert "5 of 6 heads prefer the same noun" in page.said(shown)
         picture.get_by_text(f"{word} ⇄").click()
     assert page.state(shown)["sentence"] == 0

@@ -189,7 +189,7 @@ def test_a_first_preview_says_that_all_are_new_and_leaves_no_folder_of_pages(rea
     said = grading_run.closing_sentence(book, 1, LastRun(ReportStore(tmp_path)))
     assert (
         said
-        == "1 of 1 submissions are graded, all of them for the first time. This was a preview: no grades were written."
+        == "1 of 1 submissions were graded, all of them for the first time. This was a preview: no grades were written."
     )
     assert [path.name for path in tmp_path.iterdir()] == [REPORTS_FOLDER]
 
@@ -261,7 +261,7 @@ def test_what_is_said_of_a_quiz_has_to_make_sense(read, toml, words):
 
 @pytest.mark.parametrize("row", ["Jane Doe,,many", "Jane Doe,3.1,3", "Jane Doe,,-1", "Jane Doe,,nan"])
 def test_a_result_of_a_quiz_is_a_number_for_the_whole_submission(read, row):
-    with pytest.raises(SystemExit, match="under quiz, write how many"):
+    with pytest.raises(SystemExit, match="write under quiz how many"):
         read("chapters = [3]", f"student,exercise,quiz\n{row}\n")
 
 

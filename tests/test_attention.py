@@ -274,7 +274,7 @@ def test_cuda_gives_the_same(name):
         (lambda x: x.to("meta"), r"x is on meta and the layer on cpu: move one of them, with x.to\('cpu'\)"),
         (
             lambda x: x.long(),
-            r"x has dtype torch.int64, but attention needs decimal numbers: pass x.to\(torch.float64\)",
+            r"x has dtype torch.int64, but attention needs floating-point numbers: pass x.to\(torch.float64\)",
         ),
         (lambda x: x.half(), r"x has dtype torch.float16 and the layer torch.float64: change one of them"),
     ],

@@ -218,7 +218,7 @@ def test_a_live_figure_gets_its_still_and_no_other_output_does():
 def test_only_a_live_figure_needs_chromium_for_its_still(monkeypatch):
     monkeypatch.setattr(still_pictures, "CHROMIUM", None)
     still_pictures.add_still_pictures(ran({"text/html": "<p>words</p>"}))
-    with pytest.raises(SystemExit, match="Chromium draws the stored pictures .*playwright install chromium"):
+    with pytest.raises(SystemExit, match="need Chromium; to install it: .*playwright install chromium"):
         still_pictures.add_still_pictures(ran({"text/html": examples.figure("show_masking").html()}))
 
 

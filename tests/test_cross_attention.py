@@ -160,7 +160,7 @@ def test_inputs_that_do_not_fit_get_a_sentence(query, key, value, sentence):
         (PADDING, r"mask has shape \(2, 5\), but it must be \(B, T, S\) = \(2, 4, 5\).*padding\[:, None, :\]"),
         (
             torch.zeros(T, S, dtype=torch.bool),
-            r"mask has shape \(4, 5\), but .* for one mask \(T, S\) for all, mask\[None\]",
+            r"mask has shape \(4, 5\), but .* for a shared mask \(T, S\), mask\[None\]",
         ),
         (PADDING[:, :, None], r"mask has shape \(2, 5, 1\), but it must be"),
         (torch.zeros(S, dtype=torch.bool), r"mask has shape \(5,\)"),

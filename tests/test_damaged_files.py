@@ -230,7 +230,7 @@ def test_highest_points_that_nobody_can_scale_to_are_refused(most, run, tmp_path
     path = tmp_path / "exported.csv"
     path.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{most}\njane,1,\n", encoding="utf-8")
     done, last = run("--chapters", 3, "--canvas", path)
-    assert not done and "exported.csv cannot be filled: its highest points" in last and len(last) < 500
+    assert not done and "exported.csv cannot be filled: its maximum points" in last and len(last) < 500
 
 
 # --- an earlier run ---------------------------------------------------------------------------------------------------

@@ -172,7 +172,7 @@ def test_a_machine_without_torch_is_named_and_not_sent_to_another_python(kind, m
     )
     monkeypatch.setattr(environment, "missing", lambda *_, **__: [TORCH])
     assert environment.cpu_torch(["requirements.txt"]) is None, "PyTorch's own index has none either"
-    with pytest.raises(SystemExit, match=f"no {TORCH} for {re.escape(kind)}, with any Python.*colab_links.md"):
+    with pytest.raises(SystemExit, match=f"No version of Python has a {TORCH} for {re.escape(kind)}.*colab_links.md"):
         environment.run_step(["pip"])
     assert kind in (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
 

@@ -312,7 +312,7 @@ def test_what_is_stored_of_a_family_is_what_the_library_computes(family):
 
 def test_it_is_small_and_another_family_is_refused():
     assert NUMBERS.stat().st_size < 1_000_000
-    with pytest.raises(ValueError, match="not for 'llama'"):
+    with pytest.raises(ValueError, match="no numbers for 'llama'"):
         load("llama")
 
 

@@ -390,7 +390,7 @@ def test_second_derivatives_are_refused_in_a_sentence_and_had_by_weights_or_by_t
         return torch.autograd.grad(first.pow(2).sum(), given)[0]
 
     if layer.softcap is None:  # which no kernel computes
-        with pytest.raises(RuntimeError, match="no second derivatives .create_graph=True.: use the output of attend"):
+        with pytest.raises(RuntimeError, match="lack second derivatives .create_graph=True.: use the output of attend"):
             second(layer)
     by_weights = second(layer.attend)
     with sdpa_kernel(SDPBackend.MATH):
@@ -409,14 +409,14 @@ def test_second_derivatives_are_refused_in_a_sentence_and_had_by_weights_or_by_t
         ),
         ({"frequencies": torch.tensor(1.0)}, r"frequencies has shape \(\), but 4 numbers are 2 pairs"),
         ({"frequencies": torch.ones(4)}, r"frequencies has shape \(4,\), but"),
-        ({"frequencies": torch.ones(1), "head_dim": 3}, "3 numbers cannot be turned in pairs"),
+        ({"frequencies": torch.ones(1), "head_dim": 3}, "3 numbers cannot be rotated in pairs"),
         ({"window": 0}, "window is 0, but every token sees itself"),
         ({"window": -2}, "window is -2, but every token sees itself"),
         ({"num_kv_heads": 0}, "cannot share num_kv_heads=0"),
         ({"softcap": 0.0}, "softcap is 0.0, but scores stay between"),
         ({"frequencies": torch.ones(2), "rotary_dim": 2}, "but 2 numbers are 1 pairs"),
-        ({"frequencies": torch.ones(3), "rotary_dim": 6}, "rotary_dim is 6, but a head has only 4 numbers"),
-        ({"rotary_dim": 2}, "none without frequencies"),
+        ({"frequencies": torch.ones(3), "rotary_dim": 6}, "rotary_dim is 6, but at most 4 numbers can rotate"),
+        ({"rotary_dim": 2}, "only with frequencies"),
     ],
 )
 def test_arguments_that_cannot_be_get_a_sentence(arguments, sentence):
@@ -456,7 +456,7 @@ def changes(cache):
         ("cache.1. is torch.float16", first, second.half()),
         ("cache.0. has shape", first[:1], second[:1]),
         ("cache.0. has shape", first[..., :-1], second),
-        ("has 4 and 3 tokens", first, second[..., 1:, :]),
+        ("have 4 and 3 tokens", first, second[..., 1:, :]),
         ("on meta", first.to("meta"), second),
     ]:
         yield Cache(*two, *length) if length else tuple(two), sentence

@@ -344,7 +344,7 @@ def test_a_small_map_is_read_while_the_large_one_stays(see):
         parts = [map[:, 0].sum(), map[:, 3].sum(), *(inner.diagonal(k).sum() for k in (-1, 0, 1))]
         first, last, before, itself, after, rest = (f"{part / 4:.2f}" for part in [*parts, 4 - sum(parts)])
         return (
-            f"on average, a token gives {first} to [CLS] and {last} to [SEP]; of the tokens in between, "
+            f"on average, a token gives {first} to [CLS] and {last} to [SEP]; among the tokens in between, "
             f"{before} to the one before it, {itself} to itself, {after} to the one after it and {rest} to the rest."
         )
 

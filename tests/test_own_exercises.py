@@ -109,7 +109,7 @@ def test_from_the_example_to_grades_without_a_change_of_the_clone(do, tmp_path):
     )
     out = tmp_path / "grades"
     said = do(grade.main, tmp_path / "downloads", "--out", out, "--quiz", 2, "--workers", 1)
-    assert "3 of 3 submissions are graded" in said
+    assert "3 of 3 submissions were graded" in said
     found = {who: graded_of(out, who) for who in students}
     assert [found[who]["100.1"].status for who in students] == [RIGHT, NOT_YET, NOT_ATTEMPTED]
     assert "`width`" in found["wrong"]["100.1"].message and found["right"]["3.2"].status == RIGHT
@@ -129,7 +129,7 @@ def test_own_exercises_alone_are_chapter_100(do, tmp_path):
     lay(downloads, {"right/own.ipynb": answered(made, OTHER_RIGHT), "wrong/own.ipynb": answered(made, WRONG)})
     assert "100 stands for your own exercises" in do(grade.main, downloads, "--out", out, "--workers", 1)
     said = do(grade.main, downloads, "--out", out, "--workers", 1, "--chapters", 100)
-    assert "2 of 2 submissions are graded" in said, said
+    assert "2 of 2 submissions were graded" in said, said
     assert (out / "totals.csv").read_text(encoding="utf-8-sig").splitlines()[1:] == [
         "right,,2,2,,,feedback/right.html",
         "wrong,,0,2,,,feedback/wrong.html",
@@ -326,7 +326,7 @@ def test_each_student_has_another_puzzle_and_a_classmates_answer_gets_nothing(do
 @pytest.mark.parametrize(
     "wrong, words",
     [
-        ({"Ada/other.py": PUZZLE}, "other.py replaces no file of"),
+        ({"Ada/other.py": PUZZLE}, "other.py matches no file in"),
         ({"Ada/puzzle.py": PUZZLE.replace("POINTS = 3", "POINTS = 4")}, "give its exercises the POINTS"),
         ({"Ada/puzzle.py": "1 +"}, "does not run: SyntaxError"),
         ({"Ada/puzzle.py": PUZZLE, "ADA/puzzle.py": PUZZLE}, "could both be the folder of Ada"),

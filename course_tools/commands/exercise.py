@@ -19,8 +19,8 @@ USAGE = (
     "or exercise new FOLDER --seed TEXT [--students FILE]"
 )
 NO_SECRET = (
-    "Anybody who has this course and the seed can draw the same problems, with their answers, and with enough "
-    "patience all of them. Only what you change or write yourself is new to everyone."
+    "Anybody who has this course and the seed can draw the same problems, with their answers, and "
+    "there are so few that all can be tried. Only what you change or write yourself is new to everyone."
 )
 EXAMPLE = "nearest_tokens.py"
 NOTEBOOK = "own_exercises.ipynb"

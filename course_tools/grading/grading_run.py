@@ -126,7 +126,7 @@ def write_exports(exports, out, graded):
 
 def closing_sentence(outputs, number, last_run):
     """A sentence on the result of a run. number: of submissions."""
-    graded = f"{len(outputs.graded)} of {number} submissions are graded"
+    graded = f"{len(outputs.graded)} of {number} submissions were graded"
     if not outputs.preview:
         return f"{graded}: {outputs.out / 'summary.html'}"
     first = "" if last_run.students else ", all of them for the first time"

@@ -24,7 +24,7 @@ def files_of_folders(folder, of_class):
     for within in sorted(path for path in folder.iterdir() if path.is_dir()):
         own = dict(own_exercises.files_in(within))
         if other := own.keys() - dict(of_class).keys():
-            sys.exit(f"{within / min(other)} replaces no file of {folder}: give it the name of one.")
+            sys.exit(f"{within / min(other)} matches no file in {folder}: rename it to match one.")
         if own:
             found[from_disk(within.name)] = merged = tuple((dict(of_class) | own).items())
             if points != {id: exercise.points for id, exercise in own_exercises.exercises_of(merged).items()}:

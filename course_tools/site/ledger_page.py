@@ -24,7 +24,7 @@ INTRODUCTION = """\
 # The ledger
 
 This course is based on five texts. This page lists every number that they print, in order, with the cell that prints
-the same digits here, or the reason why no cell can. Figures from papers and configurations that chapters recompute are
+the same digits here, or the reason why no cell can. Numbers from papers and configurations that chapters recompute are
 at the end. A test repeats these comparisons after every change.
 """
 

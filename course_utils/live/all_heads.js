@@ -1,6 +1,6 @@
 // Message: a model's heads look different ways; with another sentence, the same head may or may not look the same way.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import { figure, flow, found, limit, say, short, sum, transposed, weightColour } from "./base.js";
+import { BOLD, figure, flow, found, limit, say, short, sum, transposed, weightColour } from "./base.js";
 import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";
 
 const GAP = 4, TOP = 22;
@@ -15,7 +15,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
   function draw(page, { layer, head, query }, at) {
     const room = page.width < 700 ? page.width : page.width * (other ? 0.32 : 0.55);
     const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 48));
-    const low = TOP + layers.length * step + 10,
+    const low = TOP + layers.length * step + (other ? 26 : 10),
       [, { x, y }] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
     headLabels(page, LABELS, TOP, step, step, layers.length, heads, { layer, head });
     layers.forEach((maps, l) =>
@@ -57,6 +57,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     let said = enlarge("large", large, names, { x, y, row: query });
     page.height = Math.max(low, page.height);
     if (other) {
+      page.words(LABELS, low - 10, `${title} on two sentences`, BOLD);
       const high = page.height, place = y ? { x, y: high + 8 } : { x: x + wide, y };
       said += enlarge("other", other[layer][head], beside.names, {
         scale: false,
@@ -99,7 +100,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     const between = (place) => inner(weights, place);
     return say`on average, a token gives ${mean(weights.map((row) => row[0]))} to ${names[0]} and ${
       mean(weights.map((row) => row[size - 1]))
-    } to ${names.at(-1)}; of the tokens in between, ${between((step) => step === -1)} to the one before it, ${
+    } to ${names.at(-1)}; among the tokens in between, ${between((step) => step === -1)} to the one before it, ${
       between((step) => step === 0)
     } to itself, ${between((step) => step === 1)} to the one after it and ${
       between((step) => Math.abs(step) > 1)

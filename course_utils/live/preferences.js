@@ -46,7 +46,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
 
     const turned = every.filter((cell) => turns(...cell)).length, spot = flow(page.width, LABELS, LEGEND);
     const counted = nouns.map((noun, k) =>
-      `${every.filter((cell) => preferred(now, ...cell) === k).length} lean to "${noun}"`
+      `${every.filter((cell) => preferred(now, ...cell) === k).length} prefer "${noun}"`
     );
     if (twin) counted.push(`⇄ ${turned} ${turned === 1 ? "changes" : "change"} with "${twin.tokens[place]}"`);
     counted.push("paler: less difference");

@@ -11,7 +11,6 @@ import {
   LETTER,
   limit,
   longest,
-  MARK,
   MIDDLE,
   most,
   range,
