@@ -117,7 +117,8 @@ plane.set(xlim=(0, 4.2), ylim=(-1.3, 2.3), xlabel="animal", ylabel="hunts", aspe
 arrows = {"query": ("#0072b2", (2, 2)), "cat": ("#d55e00", (1, 1)), "mouse": ("#009e73", (1, -1))}
 for name, (colour, tip) in arrows.items():
     wide = 7 if name == "query" else 2
-    plane.annotate("", tip, (0, 0), arrowprops={"color": colour, "width": wide, "headwidth": 7 + wide})
+    look = {"color": colour, "width": wide, "headwidth": 7 + wide}
+    plane.annotate("", tip, (0, 0), arrowprops=look)
     score = "" if name == "query" else f": query · {name} = {2 * tip[0] + 2 * tip[1]}"
     plane.annotate(name + score, tip, (8, -4), textcoords="offset points")
 pictures.show(figure)

@@ -303,7 +303,7 @@ print(pair[1].tokens)
 print(is_padding[1])
 
 # %% [markdown]
-# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the vectors they get alone?
+# The second sentence has 5 real tokens and 6 of padding. Do these 5 get the same vectors as without padding?
 
 # %% name="padded-batch"
 numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)
@@ -800,7 +800,7 @@ progress(8)
 #
 # Here is what attention weights say, and what they do not:
 #
-# * They say **where a head took its mix from**. That is exact: it is how the head computes. Layer 0, head 2 reads the
+# * They say **which tokens a head drew on**. That is exact: it is how the head computes. Layer 0, head 2 reads the
 #   token before, in every sentence we tried.
 # * They do not say **how much that mattered**. A weight on a short value contributes little. To find out, remove the
 #   head in several sentences, and say what you put in its place.

@@ -392,10 +392,10 @@ assert check("10.3", my_next_tile).status == "right"
 check("10.3", my_next_tile)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** We need not subtract the largest score: any number near it gives the same weights in the end; far
-# from it, exponentials overflow or round to 0. Where nothing has been seen, we may subtract 0. Then `shrink` and
-# `shares` are both $e^{-\infty - 0} = 0$: nothing is added, and there was nothing to shrink. Once a tile has a
-# visible score, the true maximum takes over.
+# **Why it works.** We need not subtract the largest score: any number near it gives the same weights in the end; with
+# one far away, exponentials overflow or round to 0. Where nothing has been seen, we may subtract 0. Then `shrink` and
+# `shares` are both $e^{-\infty - 0} = 0$: nothing is added, and there was nothing to shrink. Once a tile has a visible
+# score, the true maximum takes over.
 
 # %% [markdown]
 # ## The first token takes unneeded weight
@@ -491,11 +491,11 @@ hide_keys(plain)
 
 # %% [markdown]
 # Without key 0, the loss on the random part rises from 4.75 to 7.25, far above pure guessing, $\ln 100 \approx 4.6$.
-# Random tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum
-# to 1. The layer has learned to put nearly all its weight, 0.94, on token 0, where it does little harm: an **attention
-# sink**. Without the sink, the weight goes to tokens whose values do contribute. The repeat's loss stays at 0.32,
-# since its queries have something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some
-# queries need it.
+# Random tokens cannot be looked up, so layer 1 does best there by contributing nothing. But its weights must sum to 1.
+# The layer has learned to put nearly all its weight, 0.94, on token 0, where it does little harm: an **attention
+# sink**. Without the sink, the weight goes to tokens whose values do contribute. The repeat's loss stays at 0.32, since
+# its queries have something to look up. Key 1 is no sink: hiding it mainly hurts the repeat (0.47), where some queries
+# need it.
 #
 # So a model given a window after training loses its sink once the text outgrows the window. If the first few tokens
 # stay visible along with the newest, the model can go on writing (Xiao et al., 2023). Or train a sink that is not a
@@ -651,8 +651,8 @@ assert check("10.5", my_picked).status == "right"
 check("10.5", my_picked)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The future is hidden twice: before the choice, so that it takes no key's place, and after it, since
-# the first rows see fewer than $k$ keys and so pick some that lie ahead. Without ties, a threshold would suffice.
+# **Why it works.** The future is hidden twice: before the choice, so that it displaces no visible key, and after it,
+# since the first rows see fewer than $k$ keys and so pick some that lie ahead. Without ties, a threshold would suffice.
 
 # %% [markdown]
 # An indexer must learn to rank keys as the attention weights do. Ours has keys of 8 numbers; the keys in layer 1 of our
