@@ -123,8 +123,8 @@ def shaped(name: str, values: ArrayLike, wanted: str, *shape: str | int) -> Numb
     if len(shape) != values.ndim or values.shape != tuple(sizes) or values.size == 0:
         written = str(shape).replace("'", "")
         raise ValueError(
-            f"{name} must {wanted}, shape {written}; this has shape {values.shape}. "
-            f"If there are several, as in a batch, pick one first: {name}[0]."
+            f"{name} must {wanted}, with shape {written}; it has shape {values.shape}. "
+            f"If it is a batch of several, pick one first: {name}[0]."
         )
     return values
 
@@ -150,9 +150,8 @@ def weight_maps(
 
 def check_weights(values: Numbers) -> None:
     """Refuse values that softmax and dropout cannot give; rows need not sum to 1. Raises ValueError."""
-    hidden = "a fully hidden row gives nan: let every query see at least one key"
-    refuse("weights", values, np.isnan(values), hidden)
-    refuse("weights", values, values < 0, "these look like scores: apply torch.softmax(scores, dim=-1) first")
+    refuse("weights", values, np.isnan(values), "a fully masked row gives nan; let every query see at least one key")
+    refuse("weights", values, values < 0, "these look like scores; apply torch.softmax(scores, dim=-1) first")
     refuse("weights", values, values > LARGEST_WEIGHT, "softmax cannot give such a large weight")
 
 
@@ -196,8 +195,8 @@ def draw_maps(
 ) -> tuple[Figure, NDArray[np.object_]]:
     """A figure with a map per panel on one colour scale, and its axes.
 
-    colours: from 0 to 1. unit: what a colour stands for; without it there is no colour bar. hidden: a boolean array
-    (T, S), True where a cell is hatched. texts: for cells of 0 and of 1, instead of numbers.
+    colours: from 0 to 1. unit: what a colour stands for; without it, or with numbers in cells, there is no colour
+    bar. hidden: a boolean array (T, S), True where a cell is hatched. texts: for cells of 0 and of 1, not numbers.
     """
     count = len(maps)
     figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
@@ -205,10 +204,12 @@ def draw_maps(
     for head, (axes, values) in enumerate(zip(all_axes, maps)):
         image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=0, vmax=1)
         axes.patch.set(facecolor=HIDDEN, edgecolor=HATCH, hatch="///")
-        axes.set_xticks(range(len(keys)), keys, rotation=35, ha="right", rotation_mode="anchor")
+        axes.xaxis.set(label_position="top", ticks_position="top")  # as in live maps
+        axes.set_xticks(range(len(keys)), keys, rotation=35, ha="left", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)
         axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=f"head {head}" if count > 1 else title)
-        if max(len(names), len(keys)) <= LARGEST_WITH_NUMBERS:
+        numbers = max(len(names), len(keys)) <= LARGEST_WITH_NUMBERS
+        if numbers:
             for (row, column), value in np.ndenumerate(values):
                 if not hidden[row, column]:
                     ink = readable_on(image.cmap(image.norm(value)))
@@ -216,7 +217,7 @@ def draw_maps(
                     axes.text(column, row, text, ha="center", va="center", fontsize=9, color=ink)
     if count > 1:
         figure.suptitle(title)
-    if unit:
+    if unit and not numbers:
         figure.colorbar(image, ax=all_axes, shrink=0.8, label=unit)
     return figure, all_axes
 

@@ -199,7 +199,7 @@ def check_cache(cache: tuple[Tensor, Tensor] | None, *new: Tensor) -> None:
             )
     if cache is not None and cache[0].shape[-2] != cache[1].shape[-2]:
         raise ValueError(
-            f"The cache tensors have {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass the last cache."
+            f"The cache tensors have {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass the last call's cache."
         )
 
 

@@ -110,17 +110,18 @@ for word, score in zip(story, story_scores.tolist()):
 # words have nothing in common with the query and also score 0. Here are the query, "cat" and "mouse" as arrows (you
 # need not read the code):
 
-# %% name="arrows-picture" shows="Three arrows from the origin of a plane with the axes animal and hunts. The query goes to (2, 2). The arrow of cat, to (1, 1), points the same way. The arrow of mouse, to (1, -1), is at a right angle to both."
+# %% name="arrows-picture" shows="Three arrows from the origin of a plane with the axes animal and hunts. The query goes to (2, 2). The arrow of cat, to (1, 1), points the same way. The arrow of mouse, to (1, -1), is at a right angle to both, which a small square marks."
 figure = Figure(figsize=(5.2, 3.4), layout="constrained")
 plane = figure.subplots()
 plane.set(xlim=(0, 4.2), ylim=(-1.3, 2.3), xlabel="animal", ylabel="hunts", aspect="equal")
 arrows = {"query": ("#0072b2", (2, 2)), "cat": ("#d55e00", (1, 1)), "mouse": ("#009e73", (1, -1))}
 for name, (colour, tip) in arrows.items():
-    wide = 7 if name == "query" else 2
-    look = {"color": colour, "width": wide, "headwidth": 7 + wide}
+    wide, alpha = (7, 0.4) if name == "query" else (2, 1)
+    look = {"color": colour, "width": wide, "headwidth": 7 + wide, "alpha": alpha}
     plane.annotate("", tip, (0, 0), arrowprops=look)
     score = "" if name == "query" else f": query · {name} = {2 * tip[0] + 2 * tip[1]}"
     plane.annotate(name + score, tip, (8, -4), textcoords="offset points")
+plane.plot([0.2, 0.4, 0.2], [0.2, 0, -0.2], color="black", linewidth=1)  # a right angle
 pictures.show(figure)
 
 # %% [markdown]
@@ -252,9 +253,9 @@ print(inputs.shape)
 #
 # So far, we have written the query ourselves, because we knew what to look for. In **self-attention**, the sentence
 # queries itself: each query comes from one of its words. In the simplest form, the query of "journey" is the embedding
-# of "journey": each word looks for words like itself. That is seldom what a word needs (the zeros of "it" would get
-# only an average), so in chapter 2, pronouns are no longer zero, and a matrix turns each embedding into a query. The
-# other steps stay the same, and we practise them here.
+# of "journey": each word looks for words like itself. That is seldom what a word needs ("it", all zeros, would get only
+# an average), so in chapter 2, pronouns are no longer zero, and a matrix turns each embedding into a query. The other
+# steps stay the same, and we practise them here.
 #
 # The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). We compute the scores of "journey" one by
 # one.
@@ -567,9 +568,9 @@ check("1.4", my_embeddings)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** All words of a group have the same vector, so they score the same with each other and get equal
-# weights. The two groups' vectors are at right angles, so they score 0 with each other. A norm of 3 makes the scores
-# within a group 9, far enough above 0. A vector of zeros scores 0 with every word. (One number per word is enough: 3,
-# 3, −3, −3, 0, 0.)
+# weights. The two groups' vectors are at right angles, so they score 0 with each other. With a norm of 3, scores within
+# a group are 9, far enough above 0. A vector of zeros scores 0 with every word. (One number per word is enough: 3, 3,
+# −3, −3, 0, 0.)
 
 # %% name="play-1-4"
 from course_utils.play import show_puzzle

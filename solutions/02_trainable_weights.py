@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: queries, keys and values by matrices; why scores are divided
+#     summary: queries, keys and values from matrices; why scores are divided
 # ---
 
 # %% [markdown]
@@ -218,7 +218,7 @@ W_value = torch.rand(d_in, d_out)
 print(W_query)
 
 # %% [markdown]
-# The matrix has three rows, because an embedding has three numbers, and two columns, because a query will have two.
+# `W_query` has three rows, because an embedding has three numbers, and two columns, because a query will have two.
 #
 # **Step 1: project.** Only "journey" asks, so we need one query, but all six keys and all six values.
 
@@ -551,9 +551,9 @@ print(copied(inputs)[1])
 print("all rows agree:", torch.allclose(copied(inputs), sa_v2(inputs)))
 
 # %% [markdown]
-# All rows agree, so only the initial parameters differed. Do they matter? `torch.rand` draws between 0 and 1, whatever
-# the size; `nn.Linear` draws between $-1/\sqrt{d_\mathrm{in}}$ and $1/\sqrt{d_\mathrm{in}}$. We take 768 numbers per
-# token.
+# All rows agree, so only the initial parameters differed. Do they matter? `torch.rand` draws numbers between 0 and 1,
+# whatever the size; `nn.Linear`, between $-1/\sqrt{d_\mathrm{in}}$ and $1/\sqrt{d_\mathrm{in}}$. We take 768 numbers
+# per token.
 
 # %% name="initial-weights"
 def mean_largest_weight(x, W_query, W_key):
@@ -575,7 +575,7 @@ for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
 
 # %% [markdown]
 # They do matter. With `torch.rand`, a token gives, on average, 0.9831 of its attention to one of 100 tokens. All
-# parameters are positive, so a query's 64 numbers rise and fall together, and even the divided scores have a standard
+# parameters are positive, so a query's 64 numbers rise and fall together, and even the scaled scores have a standard
 # deviation of 1655. With `nn.Linear`, queries and keys have a variance of about 1/3, so scaled scores have a variance
 # of 1/9 and a standard deviation of 0.33; the largest weight is 0.0222 on average.
 #
@@ -759,8 +759,8 @@ print(f"loss: seen {squares[~unseen].mean():.3f}, unseen {squares[unseen].mean()
 
 # %% [markdown]
 # Training came close. The unseen pair is harder: for Paul, "he" receives 5.46 instead of 5, and the loss is 0.107,
-# against 0.007 for the others. Eva gets 0.75, and her value is 4.47, so she contributes 3.36. Most of the rest, 0.50,
-# comes from Tom. The loss asks for ages, not for weights.
+# against 0.007 for the others. "she" gives Eva 0.75 of its weight; her value is 4.47, so this adds 3.36. Tom adds most
+# of the rest, 0.50. The loss asks for ages, not for weights.
 #
 # ## What you can do now
 #

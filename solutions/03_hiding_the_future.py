@@ -12,7 +12,7 @@
 # * hide the future from every token, for one sentence and for a batch, and explain why hidden scores become $-\infty$
 #   before softmax;
 # * design a head that averages, counts or recognises what came before;
-# * test whether a layer that you did not write leaks.
+# * test somebody else's layer for leaks.
 #
 # **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2 and an idea of what a derivative is.
 #
@@ -507,7 +507,7 @@ print(renormalised)
 print("as with -inf before softmax:", torch.allclose(renormalised, causal_weights))
 
 # %% [markdown]
-# The weights are the same: row 2 has 0.5517 and 0.4483 again. Here is the author's layer, with an optional division.
+# The weights are the same: row 2 has 0.5517 and 0.4483 again. Here is the author's layer, with optional renormalising.
 
 # %% name="not-ours"
 def masked_after_context(sequence, divide=False):
@@ -560,8 +560,8 @@ for hidden_score in [10.0, 103.0, 200.0]:
           f"  before: {before[:2]}")
 
 # %% [markdown]
-# At 103, the visible weights sum to 7e-45, too small for a 32-bit float to hold precisely: 0.2000 is silently wrong. At
-# 200, they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score, so the first
+# At 103, the visible weights sum to 7e-45, too small for 32-bit precision: the first weight, 0.2000, is silently wrong.
+# At 200, they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score, so the first
 # weight stays 0.2689.
 #
 # The next figure has four layers: no mask, $-\infty$ before softmax, zeros after softmax, and the same weights,

@@ -290,8 +290,8 @@ forced = draws / draws.sum(dim=-1, keepdim=True)
 print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# Left alone, each weight keeps its average. In the rescaled rows (empty ones left out), the large weight falls to
-# 0.54 and the small ones rise to 0.23. So dropout does not rescale rows.
+# Without rescaling, each weight keeps its average. In the rescaled rows (empty ones left out), the large weight falls
+# to 0.54 and the small ones rise to 0.23. So dropout does not rescale rows.
 #
 # What if we dropped *scores* before softmax? Then every row would sum to 1 by itself.
 
@@ -328,8 +328,8 @@ for rate, reading in [(0.5, 1.0), (0.2, 3.0)]:
 # At $p = 0.5$, both mixtures are 1 on average. With all the weight on one reading, every mixture is wrong by 1; with
 # half on each, two of four are right. This noise enters the loss. A weight $w_i$ becomes $w_i/(1-p)$ with probability
 # $1-p$, else 0, so its variance is $\frac{p}{1-p}w_i^2$. With values $v_i$, dropout adds, on average,
-# $\frac{p}{1-p}\sum_i w_i^2v_i^2$ to the squared error: 1 and 0.5 for readings of 1 at $p = 0.5$, and 2.25 and 1.125
-# for readings of 3 at $p = 0.2$. For values of equal size, this penalises large weights. Does that help?
+# $\frac{p}{1-p}\sum_i w_i^2v_i^2$ to the squared error: 1 and 0.5 for the two mixtures above ($p = 0.5$), and 2.25 and
+# 1.125 for readings of 3 at $p = 0.2$. For values of equal size, this penalises large weights. Does that help?
 #
 # In each of many rooms, a head reads eight thermometers. Each has a key of 16 numbers: the first says whether it is
 # precise (1) or not (0); the other 15 are random and mean nothing. (You need not read the functions.)
@@ -422,7 +422,7 @@ print()
 compare(n=6, precise=4, error=0.6)
 
 # %% [markdown]
-# With 300 rooms, there is little to gain. With six, $p = 0.5$ raises the error from 0.126 to 0.165 (two heads of five
+# With 300 rooms, there is little to gain. With six, $p = 0.5$ raises the error from 0.126 to 0.165 (two of five heads
 # improve). The penalty is on $w_i^2v_i^2$, so weight also moves to readings near 0: with few rooms, the query uses the
 # meaningless numbers to pick those out. Equal weights (0.091) do best.
 #
@@ -559,8 +559,8 @@ check("4.2", my_heads)
 # %% [markdown] tags=["solution"]
 # **Why it works.** Each head loses the copy with probability one half, and all eight lose it with probability 1 in 256.
 # One head that keeps the copy is enough if its value alone lifts the sum above one half; with values of one eighth, it
-# takes at least three. The queries are large because of new letters: eight heads, each giving a tenth of its weight to
-# other letters, would together say yes.
+# takes at least three. New letters need large queries: eight heads, each giving a tenth of its weight to other letters,
+# would together say yes.
 
 # %% name="play-4-2"
 from course_utils.play import show_puzzle

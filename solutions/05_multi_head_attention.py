@@ -174,8 +174,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step
-# 0, the weight one token back is 0.24; equal weights would average 0.25.) Are its matrices yours?
+# The stripe below the diagonal shows that the head looks back. We asked only for the letter, not for this. (At step 0,
+# the weight one token back is 0.24; equal weights would average 0.25.) Did the head find your matrices?
 
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # the row of position 1: yours?
@@ -334,7 +334,7 @@ for name, model in [("one head", one), ("two heads", two)]:
 
 # %% [markdown]
 # One head gets the chaser right in all twelve sentences, but the chased in only seven. Two heads of half the size get
-# both right in all twelve. (With other seeds, one head may miss the chaser instead; 400 steps do not help.) What goes
+# both right in all twelve. (With other seeds, one head may miss the chaser; even 400 steps do not help.) What goes
 # wrong with one head? Look at its weights in four sentences.
 
 # %% name="two-jobs-weights"
@@ -396,7 +396,7 @@ print(queries[0, 1])
 
 # %% [markdown]
 # These are the same twelve numbers, head after head. The width of one head, here 4, is called **head_dim**. But `@`
-# needs a matrix (T, head_dim) for each head. There are four steps: view; transpose; scores, head by head; mix and
+# needs a (T, head_dim) matrix for each head. There are four steps: view; transpose; scores, head by head; mix and
 # merge.
 #
 # **Step 1: view.** `view` keeps the numbers and their order but changes the sizes: 12 becomes 3 heads of 4. **Step 2:

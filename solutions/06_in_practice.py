@@ -53,9 +53,9 @@ from torch.utils.benchmark import Timer
 # %% [markdown]
 # ## Who asks, and who answers?
 #
-# So far, one sequence has both asked and answered: its queries have met its own keys. That is **self-attention**. A
-# translator needs more: every German word that it writes should look at the English sentence. (The paper that gave
-# attention this form was about translation: Vaswani et al., 2017.)
+# So far, one sequence has both asked and answered: its queries have met its own keys. That is **self-attention**.
+# Translation needs more: every German word written should look at the English sentence. (The paper that gave attention
+# this form was about translation: Vaswani et al., 2017.)
 #
 # We write some vectors by hand. Each word's vector points in one of four directions, one per meaning.
 
@@ -359,8 +359,8 @@ for name, output in [("function", by_function), ("class", by_class)]:
     print(f"{name:8} at most 1e-6 away:", bool((output - ours).abs().max() < 1e-6))
 
 # %% [markdown]
-# All three agree. (PyTorch's class also returns the weights, here `_`, averaged over heads by default, unless you set
-# `need_weights=False`. Returning them costs memory, as you will see.) The three differ in what you must pass, above
+# All three agree. (Unless you set `need_weights=False`, PyTorch's class also returns the weights, here `_`, averaged
+# over heads by default. Returning them costs memory, as you will see.) The three differ in what you must pass, above
 # all in what `True` means: even within one library, the function takes `~padding` and the class `padding`. What if we
 # pass the wrong one?
 
@@ -460,7 +460,7 @@ with torch.no_grad():
     print("at most 1e-6 away:", bool((fused(x) - textbook(x)).abs().max() < 1e-6))
 
 # %% [markdown]
-# Both agree, up to rounding. But the weights are no longer stored, so we cannot look at them.
+# They agree, up to rounding. But the weights are no longer stored, so we cannot look at them.
 #
 # When is a fast kernel used? Where none fits, the function silently uses a slow one. With `sdpa_kernel` we *demand*
 # FlashAttention, and get an error if it cannot do what we want.

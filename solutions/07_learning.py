@@ -150,8 +150,8 @@ check("7.1", my_next_token_losses)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Row 0 of the scores is made from token 0 and predicts token 1, so we drop the last row and the first
-# token. `log_softmax` is the logarithm of softmax, computed in one step that large scores cannot overflow. `gather`
-# then picks one column in each row, that of the actual token.
+# token. `log_softmax` is the logarithm of softmax, computed in one step that does not overflow for large scores.
+# `gather` then picks one column in each row, that of the actual token.
 
 # %% [markdown]
 # ## A model of nothing but attention
@@ -322,8 +322,8 @@ print(f"more than once:    share of positions {(count > 1).float().mean():.2f}")
 # %% [markdown]
 # ## Which head does it?
 #
-# `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, where PyTorch lets
-# us listen: a **hook** is a function that is called with what enters a layer.
+# `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, where PyTorch lets us
+# listen: a **hook** is a function that is called with a layer's input.
 
 # %% name="watch"
 @torch.no_grad()
@@ -370,7 +370,7 @@ pictures.show_weights(
 # above have nothing to look up. But their weights must sum to 1, and here the first token gets them. Such a token is
 # called an **attention sink**; Xiao et al., 2023, found some in large models.)
 #
-# This is an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
+# Layer 1 has an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
 # answer, because layer 0 has written into each token what came before. Together, the two heads implement the rule "A
 # was followed by B, here is A again, so B is next".
 #
@@ -441,7 +441,7 @@ assert check("7.2", my_previous_token_share).status == "right"
 check("7.2", my_previous_token_share)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Rows are queries and columns are keys, so the weight on the token before is one column left of the
+# **Why it works.** Rows are queries and columns are keys, so the weight on the previous token is one column left of the
 # diagonal: offset -1. That diagonal has $T - 1$ entries, one for every token but the first.
 
 # %% [markdown]

@@ -409,10 +409,10 @@ for k in [0, 12, 16, 18, 20, 31]:
 
 # %% [markdown]
 # The fast pairs, which distinguish neighbours, are unchanged. The slow ones are 32 times slower, and in between the
-# change is gradual. (YaRN, Peng et al., 2023, sets the upper limit at 32 turns and multiplies queries and keys by
-# $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it with a factor of 32, which almost doubles its scores. The course's
-# `yarn` computes the frequencies and the scale.) Whether a model *reads* such texts well is another matter: that takes
-# further training.
+# change is gradual. (YaRN, Peng et al., 2023, keeps only pairs with more than 32 turns unchanged, and multiplies
+# queries and keys by $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it with a factor of 32, which almost doubles its
+# scores. The course's `yarn` computes the frequencies and the scale.) Whether a model *reads* such texts well is
+# another matter: that takes further training.
 
 # %% [markdown]
 # ## Fewer keys
@@ -647,10 +647,10 @@ def hidden_from(queries, keys, mask=None, window=None):
 # the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
 # `fused_attention` calls the kernel, which officially needs a full mask to hide more than the future. So a window is
 # processed in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each
-# query and key. A window, padding or sinks alone make a layer of width 256 or more keep at most about 1.5 times as much
-# for its derivatives (PyTorch 2.11 to 2.15). If the window is wide, narrower layers and those with sinks or few key
-# heads can keep more. On a CPU, three things still need a stored matrix: a mask with an entry for each pair of tokens,
-# $(B, T, T)$; bounds for scores; and dropout.
+# query and key. With only one of the three, a layer of width 256 or more keeps at most about 1.5 times as much for its
+# derivatives as with none (PyTorch 2.11 to 2.15). If the window is wide, narrower layers and those with sinks or few
+# key heads can keep more. On a CPU, three things still need a stored matrix: a mask with an entry for each pair of
+# tokens, $(B, T, T)$; bounds for scores; and dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -978,8 +978,8 @@ progress(9)
 #
 # * Order of steps here: project, split, norm, turn, cache. Values skip norm and turn.
 # * Query heads share keys and values to shrink the cache. That saves memory, and time if the heads are not copied.
-# * From a causal mask alone, a model of two or more layers can work out the order of tokens. Our models with
-#   positions learned faster, but failed at new distances.
+# * From a causal mask alone, a model of two or more layers can work out the order of tokens. With positions, our models
+#   learned faster, but failed at new distances.
 #
 # **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs and how to reduce the cost, with
 # windows, softmax in pieces, and a cache without heads. All chapters: [the course's contents](../README.md#chapters).

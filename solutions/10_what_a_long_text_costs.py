@@ -499,7 +499,7 @@ hide_keys(plain)
 #
 # So a model given a window after training loses its sink once the text outgrows the window. If the first few tokens
 # stay visible along with the newest, the model can go on writing (Xiao et al., 2023). Or train a sink that is not a
-# token: for each head, a number that joins softmax's total but has no value, as in gpt-oss.
+# token: for each head, a score that joins softmax's total but has no value vector, as in gpt-oss.
 
 # %% [markdown]
 # ## A gate instead of a sink
@@ -699,9 +699,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# Two of up to 19 keys are enough if they are the right ones: the loss is 0.33, or 0.32 with all. The newest two are
-# not. The needed key lies 7 to 11 tokens back, so with the newest 8 the loss is 6.29; the newest 12 always include it.
-# The indexer still scores all keys, in $T^2$ products of 8 numbers; attention needs only $T \cdot k$ products.
+# Two of up to 19 keys are enough if they are the right ones: the loss is 0.33, or 0.32 with all. The newest two are not
+# enough. The needed key lies 7 to 11 tokens back, so with the newest 8 the loss is 6.29; the newest 12 always include
+# it. The indexer still scores all keys, in $T^2$ dot products of length 8; attention needs only $T \cdot k$.
 
 # %% [markdown]
 # Does this match V3.2? We compare our `LatentAttention` with the library's own layer, again with random parameters.
@@ -766,8 +766,8 @@ def written(keys, values, delta):
     return state
 
 # %% [markdown]
-# To test this memory, we write n random pairs, then query each key. An answer is right if it is nearest to its key's
-# value. In a second test every key is written twice, with two values, and only the *newer* is right. (Softmax is left
+# To test this memory, we write n random pairs, then query each key. An answer is right if the nearest value is its
+# key's. In a second test every key is written twice, with two values, and only the *newer* is right. (Softmax is left
 # out there: two equal keys get equal weights, so it would need positions to tell old from new.)
 
 # %% name="recall"

@@ -614,8 +614,8 @@ for name, heads in tried.items():
 # matters less. Using means gives the same picture. And the story, with little to copy, costs about the same whichever
 # we remove.
 #
-# This is what evidence takes: fresh texts that need copying, a text that does not, and a control. Yet even without
-# these five, the second time is far cheaper than the first: other heads also copy.
+# Evidence requires fresh texts that need copying, a text that does not, and a control. Yet even without these five, the
+# second time is far cheaper than the first: other heads also copy.
 
 # %% [markdown]
 # ### Exercise 11.4 · What a head is worth
@@ -848,8 +848,8 @@ check("11.5", my_accepted)
 # Guesses can come from the text itself: look up where its last two tokens occurred before, and guess what followed. An
 # induction head does this with one token.
 #
-# In each pass, `passes` reads the new tokens and the guesses after them, keeping right guesses. A wrong guess leaves
-# keys and values in the caches, so the caches are cut back to the `known` tokens.
+# In each pass, `passes` reads the new tokens and the guesses after them, and keeps the correct guesses. A wrong guess
+# leaves keys and values in the caches, so the caches are cut back to the `known` tokens.
 
 # %% name="guessing"
 def look_up(ids, most=8):

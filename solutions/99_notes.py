@@ -734,7 +734,7 @@ print(len({"But", "they", "were", "all", "of", "them", "dece", "ived", "."}))
 
 # %% [markdown]
 # The quoted weights sum to 1.01; the fourth should be 0.12. Summing a row is the cheapest check. With the full stop,
-# there are 9 pieces.
+# Trent's sentence has 9 different pieces.
 #
 # A condensed notebook sets no seed before it draws its matrices. So its scores cannot be reproduced, but its weights
 # follow from them, digit for digit. Further on, it masks the scores of raw embeddings, then divides them by the root of

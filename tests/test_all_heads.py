@@ -23,14 +23,14 @@ def weights():
 def test_every_head_has_its_small_map_and_a_pressed_one_becomes_large(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, all_heads_figure(weights(), TOKENS).html())
     assert shown.locator(".course-live svg image").count() == 6 + 1, "and the scale of colours"
-    assert page.said(shown).startswith("Layer 0, head 0: on average, a token gives 0.25 to [CLS] and 0.25 to [SEP]")
+    assert page.said(shown).startswith("Layer 0, head 0: a token's average weight is 0.25 for [CLS] and 0.25 for [SEP]")
     small = shown.get_by_role("application", name="All heads")
     size = small.bounding_box()
     small.click(position={"x": size["width"] * 5 / 6, "y": size["height"] * 3 / 4})
     shown.mouse.move(0, 0)
     assert page.state(shown) == {"layer": 1, "head": 2, "query": -1}
     assert (
-        "on average, a token gives 0.50 to [CLS] and 0.00 to [SEP]; among the tokens in between, 0.50 to the one"
+        "a token's average weight is 0.50 for [CLS] and 0.00 for [SEP]; among those between, 0.50 for the one"
         in page.said(shown)
     )
     shown.locator("svg").get_by_text("b", exact=True).last.click()
@@ -40,8 +40,8 @@ def test_every_head_has_its_small_map_and_a_pressed_one_becomes_large(chromium, 
 @pytest.mark.parametrize(
     "shape, more, sentence",
     [
-        ((3, 4, 4), {}, r"use show_attention\), shape \(num_layers, num_heads, 4, 4\); this has shape \(3, 4, 4\)"),
-        ((2, 3, 5, 5), {}, r"shape \(num_layers, num_heads, 4, 4\); this has shape \(2, 3, 5, 5\)"),
+        ((3, 4, 4), {}, r"use show_attention\), with shape \(num_layers, num_heads, 4, 4\); it has shape \(3, 4, 4\)"),
+        ((2, 3, 5, 5), {}, r"shape \(num_layers, num_heads, 4, 4\); it has shape \(2, 3, 5, 5\)"),
         ((2, 3, 4, 4), {"layer": 2}, "no layer 2, head 0: layers go from 0 to 1, heads from 0 to 2"),
         ((2, 3, 4, 4), {"head": -1}, "no layer 0, head -1"),
     ],
@@ -69,9 +69,9 @@ def test_a_click_on_the_word_that_changes_shows_which_heads_turn(chromium, tmp_p
     picture = shown.locator(".course-live svg")
     for word, other, cat, dog in [("ran", "sat", 6, 0), ("sat", "ran", 5, 1)]:
         texts = picture.locator("text").all_text_contents()
-        assert {f'{cat} prefer "cat"', f'{dog} prefer "dog"', f'⇄ 1 changes with "{other}"'} <= set(texts)
+        assert {f'{cat} prefer "cat"', f'{dog} prefer "dog"', f'⇄ "{other}": 1 changes sides'} <= set(texts)
         assert "5 of 6 heads prefer the same noun" in page.said(shown)
-        picture.get_by_text(f"{word} ⇄").click()
+        picture.get_by_text(f"{word} ⇄ {other}").click()
     assert page.state(shown)["sentence"] == 0
     alone = page.opened(chromium, tmp_path, examples.made(show_preferences, sentences("ran"), "it").html())
     assert "instead" not in page.said(alone)

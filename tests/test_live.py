@@ -71,7 +71,10 @@ def test_every_stored_figure_has_its_still_and_is_small_enough(path):
     for page, still in figures:
         assert still, "build again: the still picture is missing"
         assert len(re.search('alt="([^"]*)"', still)[1].split()) >= 6
-        many = 'data-figure="all_heads"', 'data-figure="language_model"', "steps of training"
+        many = (
+            *(f'data-figure="{kind}"' for kind in ("all_heads", "language_model", "preferences")),
+            "steps of training",
+        )
         most = MOST_SNAPSHOTS if any(words in page for words in many) else MOST
         assert len(page.replace(still, "").encode()) <= most
 
@@ -109,22 +112,22 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
             lambda x, w: live.show_attention(w[:, :3], TOKENS),
             "must be a map of 4 tokens and 4 keys, or one per",
         ),
-        (lambda x, w: live.show_attention(w[:0], TOKENS), "(num_heads, 4, 4); this has shape (0, 4, 4)"),
+        (lambda x, w: live.show_attention(w[:0], TOKENS), "(num_heads, 4, 4); it has shape (0, 4, 4)"),
         (lambda x, w: live.show_attention(w, TOKENS[:3]), "weights must be a map of 3 tokens and 3 keys"),
         (lambda x, w: live.show_attention(w, "word"), "tokens must be a list"),
         (lambda x, w: live.show_attention(torch.zeros(0, 0), []), "tokens must be a list of one or more"),
         (
             lambda x, w: live.show_attention(NAN, TOKENS),
-            "row 1, column 1 is nan: a fully hidden row",
+            "row 1, column 1 is nan: a fully masked row",
         ),
-        (lambda x, w: live.show_attention(x - 9, TOKENS), "these look like scores: apply torch.softmax"),
+        (lambda x, w: live.show_attention(x - 9, TOKENS), "these look like scores; apply torch.softmax"),
         (lambda x, w: live.show_attention(INFINITE, TOKENS), "softmax cannot give such a large weight"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
         (lambda x, w: live.show_attention(w, TOKENS, losses={0: 1.0}), "weights must hold the maps of each step"),
         (
             lambda x, w: live.show_query_steps(x[None], TOKENS),
-            "If there are several, as in a batch, pick one first: inputs[0]",
+            "If it is a batch of several, pick one first: inputs[0]",
         ),
         (lambda x, w: live.show_query_steps(x, "word"), "tokens must be a list"),
         (lambda x, w: live.show_query_steps(x[:0], []), "tokens must be a list of one or more"),
@@ -166,7 +169,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_rotary(x[0], x[1, :3], x[0, :2]), "key must have two numbers for each of the 2"),
         (lambda x, w: live.show_rotary(x[0], x[1], NAN[0, :2]), "The entry of frequencies in row 1, column 1 is nan"),
         (lambda x, w: live.show_tiles(torch.ones(13, 13), torch.ones(13, 2), ["a"] * 13), "room for 12 tokens, not 13"),
-        (lambda x, w: live.show_tiles(x[0], x[:, :2], TOKENS), "scores must be those of T queries"),
+        (lambda x, w: live.show_tiles(x[0], x[:, :2], TOKENS), "scores must cover T queries"),
         (lambda x, w: live.show_tiles(NAN, x[:, :2], TOKENS), "The entry of scores in row 1, column 1 is nan"),
         (lambda x, w: live.show_tiles(x, x, TOKENS), "room for 2 numbers per token"),
         (lambda x, w: live.show_tiles(x, x[:, :2], TOKENS, 5), "size is the number of keys in a tile"),

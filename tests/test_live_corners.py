@@ -344,8 +344,9 @@ def test_a_small_map_is_read_while_the_large_one_stays(see):
         parts = [map[:, 0].sum(), map[:, 3].sum(), *(inner.diagonal(k).sum() for k in (-1, 0, 1))]
         first, last, before, itself, after, rest = (f"{part / 4:.2f}" for part in [*parts, 4 - sum(parts)])
         return (
-            f"on average, a token gives {first} to [CLS] and {last} to [SEP]; among the tokens in between, "
-            f"{before} to the one before it, {itself} to itself, {after} to the one after it and {rest} to the rest."
+            f"a token's average weight is {first} for [CLS] and {last} for [SEP]; among those between, "
+            f"{before} for the one before it, {itself} for itself, {after} for the one after it "
+            f"and {rest} for the rest."
         )
 
     assert page.said(shown) == f"Layer 0, head 0: {habits(table[0, 0])}"
@@ -376,7 +377,8 @@ def test_the_same_head_is_drawn_beside_on_another_sentence_and_follows_the_contr
         told = f'Layer {layer}, head {head}, query "y", key "x": weight {other[layer, head, 1, 0]:.3f}.'
         got = other[layer, head].sum(dim=0)
         names = " and ".join(f"“{name}”" for name, much in zip("xy", got) if much > 0.7 * got.max())
-        assert said_at(shown, f"reads {names}", 1, 0) == told
+        assert f"reads {names}" in shown.locator(f"{LIVE} svg text").all_text_contents()
+        assert said_at(shown, "x y", 1, 0) == told
     assert frames(shown, POINTED) == 2, "a row and a column of that sentence alone"
 
 
@@ -592,7 +594,7 @@ def test_a_tile_that_holds_fewer_keys_is_framed_alone_and_what_is_not_there_says
         (2, (3, 3), "this score has not been computed yet."),
         (2, (0, 0), "this score was computed and forgotten."),
         (3, (3, 1), "this score was computed and forgotten."),
-        (3, (0, 3), "a future key: masked, if its tile is computed at all."),
+        (3, (0, 3), "a future key, masked if its tile is computed at all."),
     ]:
         choose(shown, tile=tile)
         assert said_at(shown, "scores and shares", row, column).endswith(wanted)

@@ -162,7 +162,9 @@ def test_each_moment_of_training_shows_its_own_weights_and_its_loss(chromium, tm
     shown = page.opened(chromium, tmp_path, figure.html())
     for moment, (step, loss) in reversed(list(enumerate(losses.items()))):
         assert page.state(shown)["moment"] == moment and page.said(shown).startswith(f"Step {step}: loss {loss:.2f}. ")
-        told = oracles.attention(weights[moment], examples.TOKENS, query=-1) + oracles.printed([loss])
+        told = oracles.attention(weights[moment], examples.TOKENS, query=-1) + oracles.printed(
+            [loss, max(losses.values())]
+        )
         assert page.numbers(shown) == sorted(told)
         shown.locator("[name=moment]").press("ArrowLeft")
 
@@ -220,7 +222,7 @@ def test_a_tile_is_reached_by_a_click_and_no_other_scores_are_drawn(chromium, tm
         green = shown.locator(f"{LIVE} svg rect[style*='rgba(0, 133, 119']").count()
         assert green == 4 * 4 + 2 * 2, "as many as are said to be in memory: of the plain layer, and of the tile"
     board.hover(position={"x": size["width"] * 0.9, "y": 5})
-    assert "masked, if its tile is computed at all" in page.said(shown)
+    assert "masked if its tile is computed at all" in page.said(shown)
 
 
 @pytest.mark.parametrize("mask", [False, True])

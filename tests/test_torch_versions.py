@@ -73,7 +73,7 @@ def only_both_keep_more_than_half():
 
 CLAIMS = [  # chapter, its words, what they say of this version, what this version does
     (6, "Before PyTorch 2.14 it also needs a batch", HERE < (2, 14), refused_without_a_batch),
-    (9, "for its derivatives (PyTorch 2.11 to 2.15)", MEASURED, only_both_keep_more_than_half),
+    (9, "derivatives as with none (PyTorch 2.11 to 2.15)", MEASURED, only_both_keep_more_than_half),
     (99, "an even number of heads (PyTorch 2.11 to 2.15)", MEASURED, nan_by_even_heads_in_eval),
     (99, "PyTorch 2.15 and newer name the operation first", HERE >= (2, 15), named_first),
 ]

@@ -1,9 +1,9 @@
 // Message: a model's heads look different ways; with another sentence, the same head may or may not look the same way.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import { BOLD, figure, flow, found, limit, say, short, sum, transposed, weightColour } from "./base.js";
+import { BOLD, figure, flow, found, LETTER, limit, range, say, short, sum, transposed, weightColour } from "./base.js";
 import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";
 
-const GAP = 4, TOP = 22;
+const GAP = 4, TOP = 22, HEADLINE = 26, BESIDE = 330; // room for the large map
 
 export default figure(({ names, weights, layer: firstLayer, head: firstHead, beside }) => {
   const layers = unpacked(weights),
@@ -13,20 +13,32 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     least = other && Math.max(names.length, beside.names.length);
 
   function draw(page, { layer, head, query }, at) {
-    const room = page.width < 700 ? page.width : page.width * (other ? 0.32 : 0.55);
-    const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 48));
-    const low = TOP + layers.length * step + (other ? 26 : 10),
-      [, { x, y }] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
-    headLabels(page, LABELS, TOP, step, step, layers.length, heads, { layer, head });
+    const large = layers[layer][head], pointed = at?.part === "all", title = `layer ${layer}, head ${head}`;
+    let top = TOP, said = "";
+    if (other) { // the two sentences first, and all heads below them
+      page.words(0, 10, `${title}: one head, two sentences`, BOLD, "headline");
+      const wide = page.width < 700 ? page.width : page.width / 2;
+      said += enlarge("large", large, names, { y: HEADLINE, row: query, room: wide, scale: false });
+      const [first, place] = [page.height, wide < page.width ? { x: wide, y: HEADLINE } : { y: page.height + 8 }];
+      said += enlarge("other", other[layer][head], beside.names, { room: wide, ...place });
+      page.height = Math.max(first, page.height);
+      page.words(0, page.height + 16, "all heads on the first sentence", BOLD, "all heads");
+      top += page.height + 26;
+    }
+    // beside the large map, where that fits there
+    const room = other || page.width * 0.45 - 14 < BESIDE ? page.width : page.width * 0.55;
+    const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 44));
+    const low = top + layers.length * step + 10;
+    headLabels(page, LABELS, top, step, step, layers.length, heads, { layer, head });
     layers.forEach((maps, l) =>
       maps.forEach((values, h) =>
-        image(page, LABELS + h * step + GAP / 2, TOP + l * step + GAP / 2, step - GAP, step - GAP, values, weightColour)
+        image(page, LABELS + h * step + GAP / 2, top + l * step + GAP / 2, step - GAP, step - GAP, values, weightColour)
       )
     );
     page.board(
       "all",
       LABELS,
-      TOP,
+      top,
       step,
       step,
       layers.length,
@@ -35,35 +47,11 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
       (l, h) => page.change({ layer: l, head: h }),
     );
     page.pick("all", layer, head);
-    const large = layers[layer][head], pointed = at?.part === "all";
-    const title = `layer ${layer}, head ${head}`, wide = other && !y ? (page.width - x) / 2 : page.width - x;
-    const enlarge = (key, values, names, more) =>
-      // and what all queries together read
-      maps(page, [{
-        key,
-        values,
-        title: other ? `reads ${found(names.map(short), transposed(values).map(sum))}` : title + mostly(values),
-      }], {
-        names,
-        axes: ["query (attends)", "key (attended to)", ""],
-        room: wide,
-        at: at?.part === key && at,
-        digits: 3,
-        named: both,
-        widest: both,
-        least,
-        ...more,
-      });
-    let said = enlarge("large", large, names, { x, y, row: query });
-    page.height = Math.max(low, page.height);
-    if (other) {
-      page.words(LABELS, low - 10, `${title} on two sentences`, BOLD);
-      const high = page.height, place = y ? { x, y: high + 8 } : { x: x + wide, y };
-      said += enlarge("other", other[layer][head], beside.names, {
-        scale: false,
-        ...place,
-      });
-      page.height = Math.max(high, page.height);
+    if (other) page.height = low;
+    else {
+      const [, { x, y }] = [LABELS + heads * step + 14, BESIDE].map(flow(page.width, 0, low));
+      said = enlarge("large", large, names, { x, y, row: query, room: page.width - x });
+      page.height = Math.max(low, page.height);
     }
     if (pointed) {
       page.light("all", at.row, at.column);
@@ -71,7 +59,29 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     }
     return said
       ? `${title}, ${said}.`
-      : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
+      : `${title}: ${other ? "on the first sentence, " : ""}${
+        query < 0 ? habits(large) : favourites(large[query], names, names[query])
+      }.`;
+
+    // A head's map, and what all its queries together read.
+    function enlarge(key, values, names, more) {
+      const reads = `reads ${found(names.map(short), transposed(values).map(sum))}`;
+      const words = names.filter((name) => !/^\[.*]$/.test(name)).map((name) => name.replace(/ \(\d+\)$/, ""));
+      const first = (count) => words.slice(0, count).join(" ") + (count < words.length ? " …" : "");
+      const fits = range(words.length + 1).findLast((count) =>
+        1.1 * LETTER * first(count).length <= more.room - LABELS
+      );
+      return maps(page, [{ key, values, title: other ? first(fits) : title + mostly(values) }], {
+        names,
+        axes: ["query (attends)", other ? reads : "key (attended to)", ""],
+        at: at?.part === key && at,
+        digits: 3,
+        named: both,
+        widest: both,
+        least,
+        ...more,
+      });
+    }
   }
 
   const inner = (weights, place) =>
@@ -98,13 +108,13 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     const size = names.length, mean = (shares) => sum(shares.flat()) / size;
     if (size === 1) return "the only token attends to itself";
     const between = (place) => inner(weights, place);
-    return say`on average, a token gives ${mean(weights.map((row) => row[0]))} to ${names[0]} and ${
+    return say`a token's average weight is ${mean(weights.map((row) => row[0]))} for ${names[0]} and ${
       mean(weights.map((row) => row[size - 1]))
-    } to ${names.at(-1)}; among the tokens in between, ${between((step) => step === -1)} to the one before it, ${
+    } for ${names.at(-1)}; among those between, ${between((step) => step === -1)} for the one before it, ${
       between((step) => step === 0)
-    } to itself, ${between((step) => step === 1)} to the one after it and ${
+    } for itself, ${between((step) => step === 1)} for the one after it and ${
       between((step) => Math.abs(step) > 1)
-    } to the rest`;
+    } for the rest`;
   }
 
   return {

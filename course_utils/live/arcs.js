@@ -14,15 +14,16 @@ import {
   MIDDLE,
   RIGHT,
   SEEN,
+  SMALL,
   sum,
 } from "./base.js";
 
-const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20;
+const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20, SEVERAL = 3;
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
    from: the place of the word that asks, or -1 for one outside the sentence, called `asker`. wanted: how much each key
    should get, if that is known: a pale arc, around what it gets; what gets too much is orange. twins:
    whether words like the one that asks stand out with it. press(place): a click on a word. On top, up to `spots` lines
-   say who reads what; task: what stands before what is wanted. top: where all that begins. Returns the height. */
+   say who reads what; task: what stands before what is wanted, also: what is said after it. top: where all that begins. Returns the height. */
 export function arcs(
   page,
   {
@@ -37,13 +38,14 @@ export function arcs(
     press,
     top = 0,
     task = "Puzzle",
+    also,
   },
 ) {
   const large = sum(words.map((word) => word.length * LARGE + GAP)) <= room, letter = large ? LARGE : LETTER;
   const narrow = words.map((word) => word.length * letter + GAP), flat = sum(narrow) <= room;
   const more = flat ? limit((Math.min(room, WIDEST) - sum(narrow)) / words.length, 0, 64) : 0;
   const wide = narrow.map((each) => each + more), single = lines.length === 1;
-  const abreast = room < 700 ? 1 : wanted ? 4 : 2, head = top + LINE * Math.ceil(spots / abreast);
+  const abreast = room < 700 ? 1 : 2, head = top + LINE * Math.ceil(spots / abreast);
   const start = flat ? 0 : head + (from < 0 ? 1.5 * ROW : 0);
   const base = flat ? head + HIGH : HIGH; // where arcs begin
   const along = (place) =>
@@ -55,13 +57,19 @@ export function arcs(
       : (place + 0.5) * ROW);
   const spot = (place, up) => flat ? `${place} ${base - up}` : `${base - up} ${place}`;
   const [{ weights: mine }] = lines, best = leading(mine);
+  const spread = wanted && sum(wanted.map(Boolean)) > SEVERAL; // so many halos would hide each other: numbers instead
   const judged = (key) => !wanted ? RIGHT : mine[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
-  const told = lines.map(({ key, weights, colour, from: own = from }) => [
+  const told = lines.map(({ key, weights, colour, says, from: own = from }) => [
+    says ||
     `${wanted ? "now: " : /\d/.test(key) ? `${key}: ` : ""}“${words[own] ?? asker}” reads ${found(words, weights)}`,
     ...wanted ? best.map(judged) : single ? [] : [colour], // of the words named
   ]);
   if (wanted) {
-    told.unshift([`${task}: make “${words[from] ?? asker}” read ${found(words, wanted)}`, `${RIGHT};opacity:.4`]);
+    told.unshift([
+      `${task}: make “${words[from] ?? asker}” read ${found(words, wanted)}`,
+      `${RIGHT};${spread ? "stroke-dasharray:4 3" : "opacity:.4"}`,
+    ]);
+    if (also) told.splice(1, 0, [also]);
     // the colour of what gets too much is told once
     if (best.some((key) => judged(key) !== MARK) && mine.some((_, key) => judged(key) === MARK)) {
       told.push(["too much", MARK]);
@@ -73,7 +81,8 @@ export function arcs(
     looks.forEach((look, k) =>
       page.line(`M${x + k * wide} ${top + y + 10}h${wide}`, `stroke:${look};stroke-width:5`, `line ${place} ${k}`)
     );
-    page.words(looks[0] ? x + 30 : x, top + y + 10, says, BOLD, `told ${place}`);
+    const look = BOLD + (LETTER * says.length + 30 > room ? SMALL : "");
+    page.words(looks[0] ? x + 30 : x, top + y + 10, says, look, `told ${place}`);
   });
   const arc = (name, a, b, shift, look) => {
     const up = 1.3 * (18 + (HIGH - 34) * Math.min(1, Math.abs(b - a) / (flat ? 400 : 200)));
@@ -87,7 +96,13 @@ export function arcs(
   };
   words.forEach((word, key) => {
     const b = along(key), look = (flat ? MIDDLE : "") + (large ? ";font-size:15px" : "");
-    if (wanted?.[key]) { // a frame around a word that should be found, and the arc that should lead there
+    if (spread && flat) { // what the word gets, and a line at what it should get
+      const share = (Math.min(...wide) - 12) / Math.max(...mine, ...wanted), left = b - Math.min(...wide) / 2 + 6;
+      page.box(`gets ${key}`, left, base + 46, mine[key] * share, 9, `fill:${judged(key)}`);
+      page.box(`should ${key}`, left, base + 46, wanted[key] * share, 9, `stroke:${RIGHT};stroke-dasharray:4 3`, 2);
+      page.words(b, base + 66, `${wide[key] < 90 ? "→" : "wanted"} ${fixed(wanted[key])}`, MIDDLE, `wanted ${key}`);
+    }
+    if (wanted?.[key] && !spread) { // a frame around a word that should be found, and the arc that should lead there
       const half = wide[key] / 2 - 2, frame = flat ? [b - half, base + 3, 2 * half] : [base + 4, b - 11, wide[key] + 4];
       page.box(`target ${key}`, ...frame, 22, `stroke:${RIGHT};stroke-width:2;stroke-dasharray:4 3;rx:5px`, 2);
       arc(
@@ -102,7 +117,7 @@ export function arcs(
       ({ weights, colour = judged(key), from: own = from, masked }, place) => {
         const below = flat ? [b, base + 34] : [page.width - 12, b];
         if (masked?.[key] && single) {
-          page.words(...below, key > own ? "" : "hidden", flat ? MIDDLE : END, `weight ${key}`);
+          page.words(...below, key > own ? "" : "itself: hidden", flat ? MIDDLE : END, `weight ${key}`);
         }
         if (masked?.[key]) return;
         const weight = weights[key], faint = weight < SEEN;
@@ -115,7 +130,8 @@ export function arcs(
             Math.max(1, weight * THICK)
           };opacity:${faint ? 0.25 : 0.85}`,
         );
-        if (single) page.words(...below, fixed(weight), flat ? MIDDLE : END, `weight ${key}`);
+        const beside = spread && !flat ? ` (wanted ${fixed(wanted[key])})` : "";
+        if (single) page.words(...below, fixed(weight) + beside, flat ? MIDDLE : END, `weight ${key}`);
       },
     );
     const bold = key === from || twins && word === words[from] ? BOLD : "",
@@ -123,5 +139,5 @@ export function arcs(
     page.words(...place, word, look + bold, `word ${key}`, press && (() => press(key)));
   });
   if (from < 0 && !flat) page.words(base + 10, along(-1), asker, BOLD, "asker");
-  return flat ? base + 48 : start + words.length * ROW + 6;
+  return flat ? base + (spread ? 82 : 48) : start + words.length * ROW + 6;
 }

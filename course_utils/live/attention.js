@@ -1,11 +1,11 @@
 // Message: each head has its own job, so one word reads different words in different heads.
 // Attention weights that you can walk through: arcs from one word, a colour per head, and a map per head, any number of them.
-import { BOLD, chunks, exactly, figure, fixed, HEADS, MARK, most, short } from "./base.js";
+import { BOLD, chunks, END, exactly, FAINT, figure, fixed, found, HEADS, leading, most, SEEN, short } from "./base.js";
 import { arcs } from "./arcs.js";
 import { favourites, maps, SAID, unpacked } from "./maps.js";
 
 const MOST_WORDS = 14, MOST_ARCS = 4; // beyond them arcs cannot be told apart
-const CURVE = 46; // the height of the losses
+const CURVE = 46, AXIS = 76; // the height of the losses, and the room for their numbers
 
 export default figure(({ names, keys, weights, scores, masked, maps: kind = "head", steps, losses }) => {
   const exact = Array.isArray(weights), every = exact ? weights : unpacked(weights);
@@ -76,11 +76,14 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
 
   // The loss over the steps of training, and where we are.
   function curve(page, top, now) {
-    const last = steps.length - 1, wide = page.width - 20;
-    const place = (moment) => [10 + moment / last * wide, top + CURVE * (1 - losses[moment] / Math.max(...losses))];
+    const last = steps.length - 1, wide = page.width - AXIS - 10;
+    const place = (moment) => [AXIS + moment / last * wide, top + CURVE * (1 - losses[moment] / Math.max(...losses))];
+    page.words(AXIS - 8, top, `loss ${fixed(Math.max(...losses))}`, END, "most loss");
+    page.words(AXIS - 8, top + CURVE, "0", END, "no loss");
+    page.line(`M${AXIS} ${top + CURVE}h${wide}`, `stroke:${FAINT}`, "zero");
     const [x, y] = place(now);
     page.line(`M${steps.map((_, moment) => place(moment).join(" ")).join("L")}`, "", "losses");
-    page.box("now", x - 5, y - 5, 10, 10, `fill:${MARK};rx:5px`);
+    page.box("now", x - 5, y - 5, 10, 10, "rx:5px");
     page.words(page.width / 2, top + 8, `step ${steps[now]}: loss ${fixed(losses[now])}`, BOLD, "loss");
     return top + CURVE + 12;
   }
@@ -89,6 +92,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     return chosen.toReversed().map((each) => {
       const asks = alone ? 0 : from;
       const line = {
+        says: chain && from >= 0 && `${each.key}: ${reads(from, each.values[asks])}`,
         ...each,
         weights: each.values[asks],
         masked: masked[asks]?.concat(true),
@@ -97,6 +101,15 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
       if (chain && from >= 0) from = most(each.values[from]);
       return line;
     }).reverse();
+  }
+
+  // Which of several like words reads, and which is read: "the last “41” reads “59”", "“59” reads the “41” before it".
+  function reads(from, weights) {
+    const word = plain[from], twin = plain.indexOf(word) < from && plain.lastIndexOf(word) === from;
+    const before = leading(weights).join() === `${from - 1}` && weights[from - 1] >= SEEN;
+    return `${twin ? "the last " : ""}“${word}” reads ${
+      before ? `the “${plain[from - 1]}” before it` : found(plain, weights)
+    }`;
   }
 
   const controls = losses ? { moment: ["slide", "step of training", steps.length - 1, steps.length - 1] } : {};

@@ -51,7 +51,7 @@ def attention_figure(
         scores, infinite = pictures.score_panels(scores, names, keys)
         if len(scores) != len(heads):
             raise ValueError(
-                f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass as many of both."
+                f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass the same number of each."
             )
         hidden = hidden | infinite
 

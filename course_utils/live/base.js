@@ -19,6 +19,7 @@ export const MASKED = [128, 128, 128, 0.3], EMPTY = [128, 128, 128, 0.1], LEAK =
 
 // Text styles, as CSS; they can be concatenated.
 export const [BOLD, MIDDLE, END] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end"];
+export const SMALL = ";font-size:11px"; // where a line would not fit
 
 const FRAME = `<div class="course-live"><style>
 .course-live{box-sizing:border-box;max-width:1000px;padding:8px;font:13px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);

@@ -20,7 +20,7 @@ from course_utils.pictures import Numbers
 
 HERE = Path(__file__).parent
 LARGEST_TABLE = 6  # rows and columns in the table for readers without scripts
-LARGEST_PLAIN = 12_000  # letters of a figure's numbers; more are packed
+LARGEST_PLAIN = 6_000  # letters of a figure's numbers; more are packed
 HOW_TO_START = "To use this figure, run its cell or trust the notebook."
 
 

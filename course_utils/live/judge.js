@@ -107,7 +107,7 @@ const step = (by) => (_reading, head, row) => at(head, row + by);
 const at = (head, place) => place in head.scores[0] ? head.scores[0].map((_, key) => +(key === place)) : null;
 const HABITS = {
   "itself alone": step(0),
-  "its own word alone": ({ words }, head, row) => {
+  "tokens of its own word alone": ({ words }, head, row) => {
     const same = words.map((word, key) => +(word === words[row] && head.sees(row, key)));
     return sum(same) ? same.map((yes) => yes / sum(same)) : null;
   },

@@ -1,6 +1,6 @@
 // Message: what a head reads, it may keep the model from saying.
 // Chapter 11: all heads of a language model as one map, one of them large, and the next word without some of them.
-import { BOLD, figure, fixed, limit, most, range, short, weightColour } from "./base.js";
+import { BOLD, figure, fixed, LETTER, limit, most, range, short, SMALL, weightColour } from "./base.js";
 import { favourites, headLabels, LABELS, maps } from "./maps.js";
 import { bars, reachOf, signedColour } from "./vectors.js";
 
@@ -22,19 +22,20 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const gain = (chances) => Math.max(chances[topic], 0.0005) / before[topic];
     // a head that reads little else than it, while without that head it would be far likelier
     const held = each && Math.max(...last) > MUCH && readBy(large) === word && gain(changed) > 2;
-    const name = 92, list = 46, narrow = page.width < 700, wide = narrow ? page.width : page.width / 2 - 20;
+    const name = 92, list = 70, narrow = page.width < 700, wide = narrow ? page.width : page.width / 2 - 20;
     const rows = words.flatMap((_, k) => [before[k], changed[k]]), end = list + rows.length * ROW + 30;
     const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
 
     const lost = without.length ? ` without ${without.join(", ")}` : "";
+    page.words(0, 10, cut(`“${text.trim()} …”`, page.width), BOLD, "text");
     page.words(
       0,
-      10,
-      held ? `${title} reads “${word}” to make it less likely` : `“${word}” gets ${fixed(changed[topic], 3)}${lost}`,
-      BOLD,
+      34,
+      held ? `${title} reads “${word}” and makes it less likely` : `“${word}” gets ${fixed(changed[topic], 3)}${lost}`,
+      BOLD + (narrow ? SMALL : ""),
       "headline",
     );
-    page.words(0, 30, `next word; grey: all heads${lost && `; orange:${lost}`}`, "", "bars");
+    page.words(0, 54, `next word; grey: all heads${lost && `; orange:${lost}`}`, "", "bars");
     page.column(name - 6, list, 2 * ROW, words.map((word) => `"${short(word)}"`), [topic]);
     bars(page, "next", name, list, wide - name, ROW, rows, {
       digits: 3,
@@ -44,7 +45,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     maps(page, [{ key: "large", values: large, title }], {
       names,
       x: narrow ? 0 : wide + 20,
-      y: narrow ? end : 0,
+      y: narrow ? end : 24,
       at: at?.part === "large" ? at : null,
       hidden: (query, key) => key > query,
       axes: ["query (attends)", "key (attended to)"], // no sums: with rounded weights they would be inexact
@@ -52,7 +53,8 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     page.pick("large", T - 1); // it makes the next word
 
     const high = 13,
-      top = (narrow ? page.height + 16 : end) + TOP,
+      legend = narrow ? page.height + 16 : end,
+      top = legend + TOP + (colour === 2 ? 44 : 0),
       step = Math.floor(limit((wide - LABELS) / heads, 10, 34));
     const effects = each?.map((line) => line.map((chances) => Math.log(gain(chances))));
     const shown = colour === 2 ? effects : layers.map((line) => line.map((rows) => rows[T - 1][colour ? T - 2 : 0]));
@@ -68,10 +70,15 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     });
     page.pick("all", layer, head);
     const low = top + layers.length * high + 14;
-    if (colour === 2) {
-      page.words(0, low, `without it, “${short(word)}” is less (purple) or more (green) likely`, "", "meaning");
+    if (colour === 2) { // how much a head's absence changes the chance of the word
+      const factor = fixed(Math.exp(reachOf(effects)), 1);
+      page.words(0, legend + 7, `“${short(word)}” without a head (full colour: ${factor}-fold)`, "", "meaning");
+      ["less likely", "more likely"].forEach((says, k) => {
+        page.box(`scale ${k}`, 110 * k, legend + 22, 14, 12, `fill:rgb(${signedColour(1)(2 * k - 1)})`);
+        page.words(110 * k + 20, legend + 29, says, "", `scale ${k}`);
+      });
     }
-    page.height = Math.max(low + 14, page.height);
+    page.height = Math.max(low, page.height);
     const { row, column } = at ?? {};
     if (pointed) {
       page.light("all", row, column);
@@ -105,6 +112,10 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     letters: 330,
   };
 });
+
+// A bold text that fits, or its end.
+const cut = (text, wide) =>
+  1.1 * LETTER * text.length < wide ? text : `…${text.slice(1 - Math.floor(wide / LETTER / 1.1))}`;
 
 // A run for drawing: each head's weights as rows, unpacked from one letter per share of the lower triangle.
 function read({ shares, shape: [num_layers, num_heads], each, ...run }) {

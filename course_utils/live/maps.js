@@ -11,6 +11,7 @@ import {
   longest,
   MASKED,
   MIDDLE,
+  most,
   NAN,
   range,
   say,
@@ -32,7 +33,7 @@ export const SAID = 3; // keys that a sentence names
 export function favourites(row, keys, name) {
   const best = range(row.length).filter((key) => fixed(row[key]) > 0).sort((a, b) => row[b] - row[a]).slice(0, SAID);
   return !best.length
-    ? `query "${name}" attends to ${sum(row) ? "no key with more than 0.00" : "nothing"}`
+    ? `query "${name}" ${sum(row) ? "has no weight above 0.00" : "attends to nothing"}`
     : `query "${name}" attends most to ${best.map((key) => say`"${keys[key]}" (${row[key]})`).join(", ")}`;
 }
 
@@ -83,7 +84,8 @@ export function maps(
   // The cell size at which this many maps best fill a height, with room for names and axes on the left and on top.
   function fit(count, height) {
     for (let cell = LARGEST;; cell -= cell > 2 ? 1 : 0.25) {
-      const [left, top, right] = cell < NAMED ? [20, 20, 8] : [
+      const tagged = row !== undefined; // the picked row and what it reads most have names even where others have none
+      const [left, top, right] = cell < NAMED ? tagged ? [longest(named) + 26, 36, 8] : [20, 20, 8] : [
         longest(named) + 22,
         Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22,
         sums ? Math.max(SUMS, 8 + LETTER * sums.length) : 20,
@@ -148,6 +150,11 @@ export function maps(
         );
         page.words(x + wide + 6, y - 7, sums);
       }
+    }
+    if (cell < NAMED && picked >= 0) {
+      const best = most(values[picked]);
+      page.words(x - 5, y + (picked + 0.5) * cell, short(names[picked]), END + BOLD, `asks ${key}`);
+      page.words(x + (best + 0.5) * cell, y - 8, short(keys[best]), MIDDLE + BOLD, `read ${key}`);
     }
     if (drawn) {
       image(page, x, y, wide, high, values, (...cell) => hidden?.(...cell.slice(1)) ? MASKED : colour(...cell));

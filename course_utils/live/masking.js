@@ -26,7 +26,7 @@ export default figure(({ names, scores }) => {
       {
         key: "influence: dependency matrix",
         label: "influence: dependency matrix",
-        title: leaks ? "outputs still know later words" : "outputs know no later word",
+        title: leaks ? "outputs still use later words" : "outputs use no later words",
         values: depends,
         axes: ["output of", "input of"],
         colour: (yes, output, input) => !yes ? EMPTY : input > output ? LEAK : YES,

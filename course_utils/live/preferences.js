@@ -4,7 +4,7 @@ import { FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short } from "
 import { arcs } from "./arcs.js";
 import { headLabels, LABELS, unpacked } from "./maps.js";
 
-const HIGH = 26, LEGEND = 22;
+const HIGH = 26, LEGEND = 22, FULL = 19000; // a difference of weights, times 100,000
 
 export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
   const sentences = cases.map((one) => ({ ...one, rows: unpacked(one.rows) }));
@@ -23,7 +23,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     const every = range(layers).flatMap((l) => range(heads).map((h) => [l, h]));
     const [l, h] = at ? [at.row, at.column] : [layer, head];
     const top = 26 + arcs(page, {
-      words: tokens.map((word, k) => short(word) + (k === place ? " ⇄" : "")),
+      words: tokens.map((word, k) => short(word) + (k === place ? ` ⇄ ${short(twin.tokens[place])}` : "")),
       lines: [{
         key: `layer ${l}, head ${h}`,
         weights: rows[l][h],
@@ -37,7 +37,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     headLabels(page, LABELS, top, wide, HIGH, layers, heads, { layer, head });
     page.grid("all", LABELS, top, wide, HIGH, ahead, {
       text: (_, ...cell) => turns(...cell) ? "⇄" : "",
-      colour: (more) => [...HEADS[+(more <= 0)], limit(0.25 + 4e-5 * Math.abs(more), 0.25, 1).toFixed(2)],
+      colour: (more) => [...HEADS[+(more <= 0)], limit(0.25 + 0.75 * Math.abs(more) / FULL, 0.25, 1).toFixed(2)],
       label: "All heads: a row for each layer, a column for each head",
       press: (layer, head) => page.change({ layer, head }),
     });
@@ -48,8 +48,8 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     const counted = nouns.map((noun, k) =>
       `${every.filter((cell) => preferred(now, ...cell) === k).length} prefer "${noun}"`
     );
-    if (twin) counted.push(`⇄ ${turned} ${turned === 1 ? "changes" : "change"} with "${twin.tokens[place]}"`);
-    counted.push("paler: less difference");
+    if (twin) counted.push(`⇄ "${twin.tokens[place]}": ${turned} change${turned === 1 ? "s" : ""} sides`);
+    counted.push(`full colour: differs by ${fixed(FULL / 1e5)} or more`);
     counted.forEach((text, k) => {
       const { x, y } = spot(text.length * LETTER + 44);
       if (k < 2) page.box(`legend ${k}`, x, low + y, 16, 12, `fill:rgb(${HEADS[k]})`);

@@ -5,6 +5,7 @@ import {
   EMPTY,
   END,
   figure,
+  fixed,
   flow,
   HEADS,
   leading,
@@ -79,7 +80,7 @@ export default figure((data) => {
   }
 
   function draw(page, state, at) {
-    const { heads = 1, head = 0, alike, failing } = state;
+    const { heads = 1, head = 0, alike, failing, whole = true } = state;
     const columns = state.columns ?? data.columns, place = alike ? 0 : Math.min(head, heads - 1);
     if (state.design === last.design && state.picked === last.picked && state.number !== last.number) {
       put(state.picked, state.number); // it was typed
@@ -112,28 +113,35 @@ export default figure((data) => {
       }
       const goal = reading && goalOf(reading)?.[row];
       if (context) results = { [`“${called[row]}” receives`]: context[row], ...goal && !stack && { wanted: goal } };
+      const gifts = (data.outputs ?? []).flatMap((name, k) => goal?.[k] ? [`${name} = ${plain(goal[k])}`] : []);
       if (stack && goal) throws(page, all.map((each) => headOf(puzzle, asked(each), rows)), row, goal[0] > 0.5);
-      page.height = arcs(page, {
-        words: called,
-        lines: [{ key: "head", weights: weights[row], masked: names.map((_, key) => !sees(row, key)) }],
-        top: page.height,
-        task: stack ? "in each head" : "Puzzle",
-        from: one ? it : row,
-        asker: "your query",
-        wanted: reading?.wanted[row],
-        spots: 3,
-        press: one ? null : (query) => page.change({ query }),
-      });
+      if (whole) {
+        page.height = arcs(page, {
+          words: called,
+          lines: [{ key: "head", weights: weights[row], masked: names.map((_, key) => !sees(row, key)) }],
+          top: page.height,
+          task: stack ? "in each head" : "Puzzle",
+          from: one ? it : row,
+          asker: "your query",
+          wanted: reading?.wanted[row],
+          also: gifts.length && `and receive ${gifts.join(", ")}`,
+          spots: 4,
+          press: one ? null : (query) => page.change({ query }),
+        });
+      }
       if (simple) return hunt(names, weights[0]);
       const counts = (key) => leading(weights[row]).includes(key) || reading?.wanted[row]?.[key];
-      scored = {
-        ...shown,
-        row,
-        names: called,
-        told: range(rows.length).filter((key) => sees(row, key) && counts(key)),
-      };
+      if (whole) {
+        scored = {
+          ...shown,
+          row,
+          names: called,
+          told: range(rows.length).filter((key) => sees(row, key) && counts(key)),
+        };
+      }
     }
-    const boards = matrices(page, mine, at, nudge, picked, bold, results);
+    const owner = !stack ? "" : alike ? " of each head" : ` of head ${place}`;
+    const boards = matrices(page, mine, at, nudge, picked, bold, results, whole ? 0 : 2, owner);
     if (scored) scoring(page, boards, scored);
     page.copied = data.python.split("{}")
       .reduce((left, right, m) =>
@@ -178,40 +186,49 @@ export default figure((data) => {
       BOLD,
       "hits",
     );
-    page.words(0, 32, `each draw: head 0 gives 2 × ${plain(gives[0])} or nothing (✕)`);
+    page.words(0, 32, `in each draw, a head gives 2 × ${plain(gives[0])}, or 0 if it is dropped`);
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {
       colour: (value, h) => keeps(value, h) ? HEADS[0] : EMPTY,
-      text: (value, h) => !keeps(value, h) ? "✕" : cell > 24 ? plain(value) : "",
+      text: (value, h) => !keeps(value, h) ? "0" : cell > 24 ? plain(value) : "",
     });
-    page.words(x, low + high / 2, goal, END + BOLD, "sum");
-    page.grid("right", x + 6, low, cell, high, [right], {
+    const sums = cell > 24 ? ["sum"] : []; // where a number has room
+    page.column(x, low, high, [...sums, `${sums.length ? "" : "sum "}${yes ? ">" : "<"} 0.5`], [0, 1]);
+    sums.forEach((key) =>
+      page.grid(key, x + 6, low, cell, high, [transposed(outputs).map(sum)], { colour: () => EMPTY, text: plain })
+    );
+    page.grid("right", x + 6, low + sums.length * high, cell, high, [right], {
       colour: (yes) => HEADS[+!yes],
       text: (yes) => yes ? "✓" : "✕",
     });
-    page.height = low + high + 14;
+    page.height = low + (1 + sums.length) * high + 14;
   }
 
   // The numbers, a board for each matrix. bold: the word that asks and the one that is read, each with its rows. results:
   // numbers below what is passed on.
-  function matrices(page, mine, at, nudge, picked, bold, results) {
-    const left = longest(axes) * WIDER + 10, few = axes.length <= FEW, tall = few ? ROW : LOW;
+  function matrices(page, mine, at, nudge, picked, bold, results, from, owner) {
+    const whole = longest(axes) * WIDER + 10,
+      ends = axes.map((axis) => axis.split(" ").pop()),
+      few = axes.length <= FEW,
+      tall = few ? ROW : LOW;
     const high = TITLE + axes.length * tall + (mine[1] ? 34 : 10);
     const place = flow(page.width, 0, high), top = page.height + 6;
-    const cell = limit(Math.floor((page.width - left) / mine[0][0].length), 24, few ? CELL : 26);
+    const cell = limit(Math.floor((page.width - whole) / mine[0][0].length), 24, few ? CELL : 26);
     mine.forEach((matrix, m) => {
+      if (m < from) return;
+      const left = m === from ? whole : longest(ends) * WIDER + 14; // the first says "position 4", the next ones "4"
       const colour = (value) => value ? signedColour(ample(4, reachOf(matrix)))(value) : EMPTY;
       const [word, rows] = bold[+(m > 0)] ?? [], wide = matrix[0].length * cell;
-      const title = titles[m] + (mine[1] && word ? `: “${word}” ${DOES[m]}` : "");
+      const title = titles[m] + owner + (mine[1] && word ? `: “${word}” ${DOES[m]}` : "");
       const spot = place(left + Math.max(wide, LETTER * title.length) + 10),
         x = spot.x + left,
         y = top + spot.y + TITLE;
       page.words(x, y - 12, title, BOLD, `title ${m}`);
       if (word && mine[1] && m < 2) {
-        page.words(x, y + axes.length * tall + 9, `bold: what “${word}” is`, "", `bold ${m}`);
+        page.words(x, y + axes.length * tall + 9, `bold: features of “${word}”`, "", `bold ${m}`);
       }
-      page.column(x - 6, y, tall, axes.map(short), rows);
+      page.column(x - 6, y, tall, (m === from ? axes : ends).map(short), rows);
       page.grid(titles[m], x, y, cell, tall, matrix, {
         colour,
         text: (value) => value || !mine[1] ? plain(value) : "",
@@ -236,8 +253,9 @@ export default figure((data) => {
 
   // How the scores of the words that matter come about: the query beside their keys, the products and the weights.
   function scoring(page, { next, top, low, tall }, { queries, keys, scores, weights, root, row, names, told }) {
-    const columns = [...one ? [] : ["query"], ...told.slice(0, MOST_KEYS).map((key) => names[key])];
-    const vectors = [...one ? [] : [queries[row]], ...told.slice(0, MOST_KEYS).map((key) => keys[key])];
+    const seen = told.slice(0, page.width < 460 ? MOST_KEYS : 2 * MOST_KEYS), columns = seen.map((key) => names[key]);
+    const vectors = seen.map((key) => keys[key]);
+    if (!one) [columns, vectors].forEach((list, k) => list.unshift(["query", queries[row]][k]));
     const wide = 58, ended = one ? 0 : wide, colour = signedColour(ample(4, reachOf(vectors)));
     const spot = next((one ? 0 : 30) + columns.length * wide), beside = spot.x > 0;
     const x = spot.x + (one ? 0 : 30), y = beside ? top + spot.y + TITLE : low + TITLE + 6;
@@ -253,8 +271,14 @@ export default figure((data) => {
     rows.forEach(([name, value], line) => {
       const below = y + vectors[0].length * tall + 10 + 17 * line;
       page.words(x + ended - (one ? 8 : wide / 2), below, name, one ? END : MIDDLE, `scoring ${line}`);
-      told.slice(0, MOST_KEYS).forEach((key, c) =>
-        page.words(x + ended + (c + 0.5) * wide, below, plain(value(key)), MIDDLE + BOLD, `scoring ${line} ${c}`)
+      seen.forEach((key, c) =>
+        page.words(
+          x + ended + (c + 0.5) * wide,
+          below,
+          name === "weight" ? fixed(value(key)) : plain(value(key)),
+          MIDDLE + BOLD,
+          `scoring ${line} ${c}`,
+        )
       );
       page.height = Math.max(page.height, below + 12);
     });
@@ -278,6 +302,7 @@ export default figure((data) => {
       controls.heads = ["slide", "heads", HEADS_FIRST, MOST_HEADS, 1];
       controls.alike = ["check", "all heads alike", true];
       controls.head = ["slide", "head", 0, MOST_HEADS - 1];
+      controls.whole = ["check", "show who reads whom", !data.own];
     }
     if (!one) controls.columns = ["slide", kind === "table" ? "numbers per word" : "columns", data.columns, 8, 1];
     controls.number = ["number", "", 0, MOST];

@@ -45,7 +45,7 @@ export default figure(({ query, key, frequencies }) => {
         const name = ` ${row} ${k}`, now = angles(k, positions), value = product(k, now);
         if (!row && k < across) {
           page.words(x, 9, `pair ${k}`, MIDDLE + BOLD);
-          page.words(x, 25, fixed(frequencies[k], 3) + (wide ? " per position" : ""), MIDDLE);
+          page.words(x, 25, fixed(frequencies[k], 3) + (wide ? " rad per position" : ""), MIDDLE);
         }
         circle(page, name, x, y, field / 2 - 14, lengths[k], now);
         page.words(x, y + field / 2 + 4, (wide ? "q · k = " : "") + fixed(value), MIDDLE, name);

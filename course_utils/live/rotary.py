@@ -15,11 +15,11 @@ def show_rotary(query: ArrayLike, key: ArrayLike, frequencies: ArrayLike) -> Non
     query, key: (head_dim,), before they are turned; pair k is number k of each half. frequencies: (head_dim / 2,), up
     to 16. Raises ValueError for other input.
     """
-    frequencies = check_numbers("frequencies", frequencies, "be one number for each pair", "pairs")
+    frequencies = check_numbers("frequencies", frequencies, "have one number for each pair", "pairs")
     pairs = len(frequencies)
     pictures.check_room(pairs, MOST_PAIRS, "pairs")
     both = f"have two numbers for each of the {pairs} frequencies"
     vectors = {name: check_numbers(name, each, both, 2 * pairs) for name, each in [("query", query), ("key", key)]}
     vectors["frequencies"] = frequencies
-    about = "A query and a key whose pairs of numbers turn with their positions:"
+    about = "A query and a key whose pairs of numbers rotate with position:"
     Figure("rotary", about, list(vectors), list(vectors.values()), **vectors).show()

@@ -22,7 +22,7 @@ const STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and me
 const CALLS = [ // each step's call, correct and with the mistake
   ["x: (T, d_out)", "x: (T, d_out)"],
   ["x.view(T, heads, head_dim)", "x.view(heads, T, head_dim)"],
-  [".transpose(0, 1): (heads, T, head_dim)", "no transpose: the shape fits, but a head gets a few whole tokens"],
+  [".transpose(0, 1): (heads, T, head_dim)", "no transpose: the shape fits, but each head gets only some tokens"],
   ["x @ x.T / √head_dim: (heads, T, T)", "x @ x.T / √head_dim: (heads, T, T)"],
   ["weights @ x, transposed, merged: (T, d_out)", "weights @ x, transposed, merged: (T, d_out)"],
 ];

@@ -46,9 +46,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     page.controls.tile.max = tiles.length;
 
     const narrow = page.width < 700, number = narrow ? 34 : 46, travel = narrow ? 18 : 40, much = T * T;
-    const titles = (narrow ? ["old ×", "max", "sum", "output"] : ["old ×", "max m", "sum ℓ", "output"])
-        .slice(narrow ? T > 6 ? 3 : 1 : 0),
-      m = titles.length - 3;
+    const titles = narrow ? T > 6 ? ["output"] : ["max", "sum", "output"] : ["max m", "sum ℓ", "output so far"];
     const left = longest(names) + 8, kinds = titles.length + numbers - 1;
     const room = page.width - left - travel - kinds * number - 6, made = rows.length * keys.length;
     const cell = Math.floor(
@@ -63,7 +61,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const from = narrow ? TOP + high + 12 : 0;
     page.heading(left, from, "a plain layer", `${much} scores, masked ones too`);
     page.grid("whole", left, from + TOP, whole, whole, scores, { ...scored, text: () => "", hidden });
-    page.heading(own, 0, "in tiles", `${made} of ${much} at once${narrow ? "" : "; grey: done"}`);
+    page.heading(own, 0, "in tiles", `${made} of ${much} at once${narrow ? "" : "; grey: forgotten"}`);
     if (cell >= NAMED) page.column(left - 6, TOP, cell, names.map(short), rows);
     page.grid(
       "table",
@@ -105,17 +103,41 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     titles.forEach((title, k) =>
       page.words(right + (k + (k === titles.length - 1 ? numbers : 1) / 2) * number, 26, title, MIDDLE) // over all of an output
     );
-    const shown = kept.slice(top).map((now) => [now.largest, now.total]);
-    if (m >= 0) page.grid("kept", right + m * number, below, number, cell, shown, { colour: () => KEPT });
+    const pair = ({ largest, total }) => [largest, total],
+      before = rows.map((row) => rowRead(row, start, length, forgotten));
+    const both = start && cell >= NUMBERED; // what was kept before this tile, above what is kept now
+    if (titles.length > 1) {
+      page.grid("kept", right, below, number, cell, kept.slice(top).map(pair), { colour: () => KEPT, text: () => "" });
+      before.forEach((old, row) =>
+        pair(kept[top + row]).forEach((now, k) => {
+          const x = right + (k + 0.5) * number, y = below + (row + 0.5) * cell;
+          if (both) page.words(x, y - 8, `${fixed(pair(old)[k])} →`, `${MIDDLE};font-size:11px`, `old ${row} ${k}`);
+          page.words(x, y + (both ? 6 : 0), fixed(now), MIDDLE + BOLD, `kept ${row} ${k}`);
+        })
+      );
+    }
     kept.forEach((now, row) => {
-      const y = TOP + (row + 0.5) * cell, at = (k) => right + (k + 0.5) * number;
+      const y = TOP + (row + 0.5) * cell, at = (k) => right + (titles.length - 0.5 + k) * number;
       const look = MIDDLE + (row < top ? "" : BOLD) + (wrong.includes(names[row]) ? `;fill:rgb(${LEAK})` : "");
-      if (row >= top && m > 0) page.words(at(0), y, fixed(now.factor), look);
-      now.mixed.forEach((part, k) => page.words(at(titles.length - 1 + k), y, fixed(part / now.total), look));
+      now.mixed.forEach((part, k) => page.words(at(k), y, fixed(part / now.total), look));
     });
     page.height = from + TOP + T * whole + 8;
-    if (!narrow) {
-      page.words(own, page.height + 4, "new ℓ = “old ×” · ℓ + Σ exp(score − m), and the output likewise");
+    if (!narrow) { // the sums of the last row, with their numbers
+      const { factor, largest, total } = kept.at(-1), old = before.at(-1), more = fixed(total - factor * old.total);
+      const shrinks = forgotten
+        ? "1.00 (forgotten)"
+        : `exp(${fixed(old.largest)} − ${fixed(largest)}) = ${fixed(factor, 3)}`;
+      page.words(
+        left,
+        page.height + 4,
+        start
+          ? `“${short(names[kept.length - 1])}”: old sums × ${shrinks}; ℓ = ${fixed(factor, 3)} · ${
+            fixed(old.total)
+          } + ${more} = ${fixed(total)}`
+          : "ℓ = Σ exp(score − m); output = Σ exp(score − m) · value / ℓ",
+        "",
+        "update",
+      );
       page.height += 18;
     }
 
@@ -124,7 +146,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       page.light("table", row);
       page.light("table", undefined, column);
       const of = `Query "${names[row]}", key "${names[column]}": `, score = scores[row][column];
-      if (column > row) return `${of}a future key: masked, if its tile is computed at all.`;
+      if (column > row) return `${of}a future key, masked if its tile is computed at all.`;
       if (!(rows.includes(row) && keys.includes(column))) {
         return of +
           (isRead(row, column) ? "this score was computed and forgotten." : "this score has not been computed yet.");

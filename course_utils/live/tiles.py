@@ -19,7 +19,7 @@ def show_tiles(scores: ArrayLike, values: ArrayLike, tokens: Sequence[str], size
     """
     values, names = check_vectors("values", values, tokens, MOST_NUMBERS, MOST_TOKENS)
     T = len(names)
-    scores = check_numbers("scores", scores, "be those of T queries on T keys", T, T)
+    scores = check_numbers("scores", scores, "cover T queries and T keys", T, T)
     if not 1 <= size <= T:
         raise ValueError(f"size is the number of keys in a tile, from 1 to {T}, not {size}.")
     about = f"A matrix of {T} × {T} scores, with one tile in memory at a time; future tiles are not computed:"

@@ -53,7 +53,7 @@ def layer_figure(
     moved, has_mask = moves(make, inputs, names, dropout, seed)
     other = (lambda *_: without) if without else make if has_mask else None
     bare = other and moves(other, inputs, names, dropout, seed, emptied=True)[0]
-    about = "Which output of your layer changes with which input, and how much? Run this cell for its controls."
+    about = "How much does each input change each output of your layer? Run this cell for controls."
     return Figure("try_layer", about, names, np.nan_to_num(moved), names, moved=moved, bare=bare)
 
 

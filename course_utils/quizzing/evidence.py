@@ -134,7 +134,7 @@ def effect(before, after):
 def shape_words(value):
     """The kind of a value, with its shape if it has one."""
     if isinstance(value, torch.Tensor):
-        return f"of shape {tuple(value.shape)}" + (", all True or False" if value.dtype == torch.bool else "")
+        return f"of shape {tuple(value.shape)}" + (", of dtype bool" if value.dtype == torch.bool else "")
     if isinstance(value, list):
         return f"a list or tuple of {len(value)}: {', '.join(map(shape_words, value))}"
     return {bool: "True or False", int: "one number", float: "one number"}.get(type(value), "of another kind")

@@ -131,7 +131,7 @@ def all_heads(weights, tokens, *, layer, head, query):
 
 def preferences(sentences, asks, *, sentence, layer, head):
     weights, tokens, *_ = list(sentences.values())[sentence]
-    return printed(weights[layer, head, tokens.index(asks)])
+    return printed([*weights[layer, head, tokens.index(asks)], 0.19])  # the last: what the legend says
 
 
 def tiles(scores, values, tokens, size, *, tile, length, forgotten):
@@ -145,9 +145,12 @@ def tiles(scores, values, tokens, size, *, tile, length, forgotten):
             some = slice(first, first + length)
             larger = torch.maximum(largest, scores[row, some].max())
             shrink = 1.0 if forgotten and first else torch.exp(largest - larger)
-            shares = torch.exp(scores[row, some] - larger)
+            shares, before = torch.exp(scores[row, some] - larger), [largest, total]
             total, mixed, largest = shrink * total + shares.sum(), shrink * mixed + shares @ values[some], larger
         now = scores[row, start : start + length]
-        told += [*now[now.isfinite()], shrink, largest, total] if row >= top else []
+        told += [*now[now.isfinite()], *(before if start else []), largest, total] if row >= top else []
         told += [*(mixed / total)]
+    if start:  # the sums of the last row, once more as a sentence
+        told += [*([1.0] if forgotten else [*before[:1], largest]), before[1], shares.sum(), total]
+        return sorted([*printed(told), *[f"{shrink:.3f}"] * (1 if forgotten else 2)])
     return printed(told)

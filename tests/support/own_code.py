@@ -213,7 +213,7 @@ def with_change(code, words):
 def described(value):
     """What kind of thing a result is."""
     if isinstance(value, torch.Tensor):
-        return f"of shape {tuple(value.shape)}" + (", all True or False" if value.dtype == torch.bool else "")
+        return f"of shape {tuple(value.shape)}" + (", of dtype bool" if value.dtype == torch.bool else "")
     if isinstance(value, (list, tuple)):
         return f"a list or tuple of {len(value)}: {', '.join(map(described, value))}"
     return (
