@@ -135,7 +135,7 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, 
     assert "Without the mask, 1 red cell leaks" in shown.locator(f"{LIVE} .said").inner_text()
     shown.locator(f"{LIVE} .said").click()  # a number field keeps Ctrl+S for itself
     save(page, saved)
-    assert "Run this cell for its controls" in saved.read_text(encoding="utf-8")
+    assert "Run this cell for controls" in saved.read_text(encoding="utf-8")
     end_kernels(address)
     browser.load(page, address, saved.name)
     board.wait_for(timeout=3 * SECONDS * 1000)
