@@ -334,8 +334,8 @@ for name, model in [("one head", one), ("two heads", two)]:
 
 # %% [markdown]
 # One head gets the chaser right in all twelve sentences, but the chased in only seven. Two heads of half the size get
-# both right in all twelve. (With other seeds, one head may miss the chaser; even 400 steps do not help.) What goes
-# wrong with one head? Look at its weights in four sentences.
+# both right in all twelve. (With other seeds, one head may miss the chaser instead; even 400 steps do not help.) What
+# goes wrong with one head? Look at its weights in four sentences.
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):

@@ -757,9 +757,9 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
 # means, its effect is smaller in the first, 0.0470 against 0.0542, and larger in most others. So which head matters
 # more depends on the sentence and the replacement: there is no single answer.
 #
-# The noun head is a clearer case. With zeros, its effect is the largest of the heads tried, in every sentence. But with
-# its mean, its effect in the first sentence falls from 0.4534 to 0.0567. So what matters is mainly what the head adds
-# to *every* token, as the map showed: the same two columns in all rows.
+# The noun head is a clearer case. With zeros, none of the other heads tried has as large an effect in any sentence. But
+# with its mean, its effect in the first sentence falls from 0.4534 to 0.0567. So what matters is mainly what the head
+# adds to *every* token, as the map showed: the same two columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only

@@ -409,10 +409,10 @@ for k in [0, 12, 16, 18, 20, 31]:
 
 # %% [markdown]
 # The fast pairs, which distinguish neighbours, are unchanged. The slow ones are 32 times slower, and in between the
-# change is gradual. (YaRN, Peng et al., 2023, keeps only pairs with more than 32 turns unchanged, and multiplies
-# queries and keys by $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it with a factor of 32, which almost doubles its
-# scores. The course's `yarn` computes the frequencies and the scale.) Whether a model *reads* such texts well is
-# another matter: that takes further training.
+# change is gradual. (YaRN, Peng et al., 2023, slows all pairs with fewer than 32 turns, and multiplies queries and keys
+# by $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it with a factor of 32, which almost doubles its scores. The course's
+# `yarn` computes the frequencies and the scale.) Whether a model *reads* such texts well is another matter: that takes
+# further training.
 
 # %% [markdown]
 # ## Fewer keys
@@ -978,8 +978,8 @@ progress(9)
 #
 # * Order of steps here: project, split, norm, turn, cache. Values skip norm and turn.
 # * Query heads share keys and values to shrink the cache. That saves memory, and time if the heads are not copied.
-# * From a causal mask alone, a model of two or more layers can work out the order of tokens. With positions, our models
-#   learned faster, but failed at new distances.
+# * From a causal mask alone, a model of two or more layers can work out the order of tokens. With position encodings,
+#   our models learned faster, but failed at new distances.
 #
 # **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs and how to reduce the cost, with
 # windows, softmax in pieces, and a cache without heads. All chapters: [the course's contents](../README.md#chapters).

@@ -80,7 +80,9 @@ def test_a_head_is_said_to_hold_back_the_word_that_it_reads_only_if_that_is_like
     texts = shown.locator(".course-live svg text").all_text_contents()
     assert ("layer 1, head 2 reads “Mary” and makes it less likely" in texts) == (chance > 2 * 0.2)
     assert (f"“Mary” gets {chance:.3f} without 1.2" in texts) == (chance <= 2 * 0.2)
-    assert any(text.startswith("“Mary” without a head (full colour: ") for text in texts), "bars and colours, too"
+    factor = max(chance / 0.2, 0.2 / chance)
+    assert f"“Mary” without a head (full colour: {factor:.1f}-fold)" in texts, "bars and colours speak of it, too"
+    assert {"less likely", "more likely"} <= set(texts)
     assert [text for text in texts if text.startswith('"')] == ['"a"', '"Mary"', '"c"']
 
 

@@ -162,9 +162,8 @@ def test_each_moment_of_training_shows_its_own_weights_and_its_loss(chromium, tm
     shown = page.opened(chromium, tmp_path, figure.html())
     for moment, (step, loss) in reversed(list(enumerate(losses.items()))):
         assert page.state(shown)["moment"] == moment and page.said(shown).startswith(f"Step {step}: loss {loss:.2f}. ")
-        told = oracles.attention(weights[moment], examples.TOKENS, query=-1) + oracles.printed(
-            [loss, max(losses.values())]
-        )
+        told = oracles.attention(weights[moment], examples.TOKENS, query=-1)
+        told += oracles.printed([loss, max(losses.values())])  # the second at the axis
         assert page.numbers(shown) == sorted(told)
         shown.locator("[name=moment]").press("ArrowLeft")
 

@@ -152,5 +152,5 @@ def tiles(scores, values, tokens, size, *, tile, length, forgotten):
         told += [*(mixed / total)]
     if start:  # the sums of the last row, once more as a sentence
         told += [*([1.0] if forgotten else [*before[:1], largest]), before[1], shares.sum(), total]
-        return sorted([*printed(told), *[f"{shrink:.3f}"] * (1 if forgotten else 2)])
+        return [*printed(told), *[f"{shrink:.3f}"] * (1 if forgotten else 2)]
     return printed(told)
