@@ -73,7 +73,7 @@ BOARDS = {
     "4.2": Board("stack", *OF_LETTERS[1:], chapter_3.remembered, columns=5, horizon=-1, opening=[ASKS, KEYS, VALUES]),
     "5.1": Board(*OF_PLACES, columns=2, horizon=0, places=PLACES, opening=[{"position 4": [9]}, {"position 2": [1]}]),
 }
-OUTPUTS = {"2.1": ["age"], "3.1": ["a", "<s>"], "3.3": ["seen"], "5.1": chapter_5.LETTERS}  # what the numbers mean
+OUTPUTS = {"2.1": ["age"], "3.1": ["a", "<s>"], "3.3": ["seen before"], "5.1": chapter_5.LETTERS}  # what the numbers mean
 
 
 def show_puzzle(id: str, design: Sequence[Any] = ()) -> None:
@@ -86,7 +86,7 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
     board, puzzle, groups = BOARDS[id], EXERCISES[id], readings_of(id)
     rows = np.concatenate([board.embed([word] * board.places)[None] for word in board.words])  # (words, places, d)
     table = rows.transpose(1, 0, 2).reshape(len(board.words) * board.places, -1)
-    about = f"Exercise {id} ({puzzle.title}): fill in the numbers; `check` judges them the same way."
+    about = f"Exercise {id} ({puzzle.title}): fill in the numbers; `check` judges them as this figure does."
     plain = {name: getattr(board, name) for name in ("words", "axes", "kind", "horizon", "columns", "python")}
     opening = [[numbers.get(axis, []) for axis in board.axes] for numbers in board.opening]
     return Figure(
@@ -158,7 +158,7 @@ def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[floa
         outputs.append(np.asarray(reading.context)[asked])
     mix, output = np.concatenate(mixes), np.concatenate(outputs)
     goal: Any = np.round(np.linalg.lstsq(mix, output, rcond=None)[0], 6)  # (rows, d_out)
-    assert np.allclose(mix @ goal, output), "the target outputs are not mixtures of one vector per word"
+    assert np.allclose(mix @ goal, output), "the target outputs are not weighted sums of one vector per word"
     return (goal + 0.0).tolist()  # no -0
 
 

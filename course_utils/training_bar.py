@@ -31,6 +31,6 @@ def with_bar(steps: Sequence[T], name: str = "training") -> Iterator[T]:
 def bundle(name: str, done: int, count: int, seconds: float) -> dict[str, str]:
     """The bar in every form that a viewer may take. seconds: since the first step."""
     left = f", about {seconds / done * (count - done):.0f} s left" if done else ""
-    said = f"{name}: {100 * done // count if count else 100} %, {seconds:.0f} s{left}"
+    said = f"{name}: {100 * done // count if count else 100}%, {seconds:.0f} s{left}"
     bar = f'<progress value="{done}" max="{count}" aria-label="{html.escape(name)}" style="width:16em"></progress>'
     return {"text/html": f"{bar} {html.escape(said)}", "text/plain": said}

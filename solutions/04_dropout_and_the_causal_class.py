@@ -223,8 +223,8 @@ kept = keep_mask((6, 6), p, seed=123)  # (6, 6), True where an entry stays
 print(torch.ones(6, 6) * kept / (1 - p))
 
 # %% [markdown]
-# Each entry is drawn independently, and here 21 of 36 were kept. They became 2: to make up for what it drops, dropout
-# divides what it keeps by $1-p$. Next, we apply the same draws to the causal weights of chapter 3.
+# Each entry is drawn independently, and here 21 of 36 were kept. The kept ones became 2: dropout divides by $1-p$ to
+# make up for what it drops. Next, we apply the same draws to the causal weights of chapter 3.
 
 # %% name="causal-weights"
 torch.manual_seed(789)
@@ -290,7 +290,7 @@ forced = draws / draws.sum(dim=-1, keepdim=True)
 print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# Without rescaling, each weight keeps its average. In the rescaled rows (empty ones left out), the large weight falls
+# Without rescaling, each weight is right on average. In the rescaled rows (empty ones left out), the large weight falls
 # to 0.54 and the small ones rise to 0.23. So dropout does not rescale rows.
 #
 # What if we dropped *scores* before softmax? Then every row would sum to 1 by itself.
@@ -383,9 +383,9 @@ def trained_queries(seen, p, steps):
 # new ones, without dropout. It may **overfit**: use the 15 meaningless numbers to fit the noise of 30 rooms. Will
 # dropout lower the error on seen rooms, or on new ones?
 #
-# `rest` is the norm of the query without its first number; "lower in 5 of 5" counts the heads that err less on new
-# rooms than they do after 1500 steps without dropout. For comparison, the mean of the four precise thermometers has
-# an error of $0.6^2/3/4 = 0.03$.
+# `rest` is the norm of the query without its first number; "lower in 5 of 5" counts the heads whose error on new rooms
+# is lower than after 1500 steps without dropout. For comparison, the mean of the four precise thermometers has an error
+# of $0.6^2/3/4 = 0.03$.
 
 # %% name="four-precise"
 def compare(n, precise, error):
@@ -571,7 +571,7 @@ show_puzzle("4.2")  # try out numbers here, then copy them into your answer
 # ### Exercise 4.3 · How often is a row empty?
 # 1 point · ★☆☆ · 5 minutes
 #
-# Dropout can empty whole rows, most often the first. For each of the T rows of causal weights, write the chance that it
+# Dropout can empty whole rows, most often the first. For each of the T rows of causal weights, give the chance that it
 # is left empty.
 
 # %% name="exercise-4-3"

@@ -191,7 +191,7 @@ print(f"right letters in new sequences: {right.double().mean():.4f}")
 
 # %% [markdown]
 # No: the printed row has no pattern. But a score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product
-# $W_q W_k^\top$ matters. In it, the best visible key for each position but the first is the one before. In new
+# $W_q W_k^\top$ matters. With that product, each position but the first scores the key just before it highest. In new
 # sequences, too, every letter is right. To understand a head, look at what it does, not at one of its matrices.
 
 # %% [markdown]
@@ -400,7 +400,7 @@ print(queries[0, 1])
 # merge.
 #
 # **Step 1: view.** `view` keeps the numbers and their order but changes the sizes: 12 becomes 3 heads of 4. **Step 2:
-# transpose.** Heads and tokens change places, so that `@` repeats over heads as it does over the batch.
+# transpose.** Heads and tokens change places, so that `@` treats the heads as another batch dimension.
 
 # %% name="view"
 apart = queries.view(2, 6, 3, 4)  # (2, 6, 12) -> (2, 6, 3, 4)
@@ -550,9 +550,9 @@ check("5.3", my_merge)
 # %% [markdown]
 # ## The class
 #
-# Until now, each output number came from one head. But in exercise 4.2 several heads worked on one answer: their
-# results were *added*. One more layer, `out_proj`, makes this possible. For two heads with the results $Z_0$ and $Z_1$,
-# let $W^{(0)}$ be the upper half of the layer's matrix $W_\mathrm{out}$, and $W^{(1)}$ the lower half:
+# So far, each output number comes from one head. But in exercise 4.2 several heads worked on one answer: their results
+# were *added*. One more layer, `out_proj`, makes this possible. For two heads with the results $Z_0$ and $Z_1$, let
+# $W^{(0)}$ be the upper half of the layer's matrix $W_\mathrm{out}$, and $W^{(1)}$ the lower half:
 #
 # $$[Z_0, Z_1]\,W_\mathrm{out} = Z_0 W^{(0)} + Z_1 W^{(1)}$$
 #

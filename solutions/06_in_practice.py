@@ -402,7 +402,7 @@ check("6.2", my_keep_mask)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Here `True` means keep, so both conditions must hold: `&`. In our classes, where `True` means hide,
-# one condition is enough: `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per
+# either condition is enough: `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per
 # *head*.
 
 # %% [markdown]

@@ -766,9 +766,9 @@ def written(keys, values, delta):
     return state
 
 # %% [markdown]
-# To test this memory, we write n random pairs, then query each key. An answer is right if the nearest value is its
-# key's. In a second test every key is written twice, with two values, and only the *newer* is right. (Softmax is left
-# out there: two equal keys get equal weights, so it would need positions to tell old from new.)
+# To test this memory, we write n random pairs, then query each key. An answer is right if the value nearest to it
+# belongs to its key. In a second test every key is written twice, with two values, and only the *newer* is right.
+# (Softmax is left out there: two equal keys get equal weights, so it would need positions to tell old from new.)
 
 # %% name="recall"
 def recall(n, times, way, draws=5):

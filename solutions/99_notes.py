@@ -532,8 +532,8 @@ for need_weights in [True, False]:
     print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
 
 # %% [markdown]
-# The result is `nan` if weights are returned; otherwise only in `eval()`, without derivatives, with `batch_first` and
-# an even number of heads (PyTorch 2.11 to 2.15).
+# The result is `nan` if weights are returned, and otherwise only in `eval()`, without derivatives, with `batch_first`
+# and an even number of heads (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
 # ## Newer techniques
@@ -553,7 +553,7 @@ print("tables:", tables, "lengths:", lengths, "free:", free)
 # %% [markdown]
 # Token 5 of A is the second on its second page: page 2, slot 1.
 #
-# **Bounds for scores** (Gemma 2, 2024). A tanh keeps scores between -50 and 50 before softmax:
+# **Soft-capping** (Gemma 2, 2024). A tanh keeps scores between -50 and 50 before softmax:
 
 # %% name="softcap"
 print(50 * torch.tanh(torch.tensor([-500.0, -50.0, -5.0, 5.0, 50.0, 500.0]) / 50))
@@ -777,7 +777,7 @@ for draw in [keep_mask, keep_mask_b]:
     print(raw_weights * draw((6, 6), p=0.5, seed=123) / (1 - 0.5))
 
 # %% [markdown]
-# The condensed notebook prints the second result, with 1.1888 in the row of "journey", where the first leaves nothing.
+# The condensed notebook prints the second result, with 1.1888 in the row of "journey", where the first has only zeros.
 #
 # Here are the long tables. Yu's page multiplies four-dimensional tensors and runs the class of chapter 5; Trent's post
 # averages and masks random numbers.

@@ -65,7 +65,7 @@ def test_an_assignment_says_what_counts(read):
     most = HIGHEST + 10 - POINTS["3.1"] - POINTS["3.3"]
     assert found.grade_of(report()).points == (10 + POINTS["3.2"], most)
     late = found.grade_of(report(late=True))
-    assert late.points == ((10 + POINTS["3.2"]) / 2, most) and "50 %" in late.remarks[0]
+    assert late.points == ((10 + POINTS["3.2"]) / 2, most) and "50% of" in late.remarks[0]
 
 
 def test_the_commands_chapters_are_the_assignments_or_refused(read):
@@ -239,7 +239,7 @@ def test_the_quiz_weighs_what_the_assignment_says(read):
     found = read('chapters = [3]\nquiz_percent = 50\n[points]\n"3.1" = 10', rows)
     grade = found.grade_of(report())
     assert grade.points[0] == pytest.approx((10 + POINTS["3.2"]) * (0.5 + 0.5 * 3 / 5))
-    assert grade.remarks == ["Right answers about your own code: 3 of 5. 50 % of the points are scaled by that share."]
+    assert grade.remarks == ["Right answers about your own code: 3 of 5. 50% of the points are scaled by that share."]
     all_of_three = read('chapters = [3]\nquiz_percent = 50\nquiz_questions = 3\n[points]\n"3.1" = 10', rows)
     assert all_of_three.grade_of(report()).points[0] == 10 + POINTS["3.2"]
 

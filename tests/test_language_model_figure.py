@@ -47,7 +47,7 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
     shown = page.opened(chromium, tmp_path, shown_figure().html())
     said = page.said(shown)
     assert said.startswith('Layer 1, head 2: query "Mary (4)" attends most to "Mary (4)" (1.00).'), said
-    assert 'next word is "a", 0.500; without 1.2 it gets 0.125, and "b" is likeliest' in said
+    assert 'next word is "a", 0.500; without layer 1, head 2 it gets 0.125, and "b" is likeliest' in said
     bars = ["0.500", "0.125", "0.200", "0.200", "0.100", "0.100"]
     assert sorted(n for n in page.numbers(shown) if len(n) == 5) == sorted([*bars, "0.125"]), "and in the title"
     board = shown.get_by_role("application", name="All heads")
@@ -55,14 +55,14 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
     board.click(position={"x": size["width"] / 6, "y": size["height"] / 4})
     shown.mouse.move(0, 0)
     assert page.state(shown)["layer"] == page.state(shown)["head"] == 0
-    assert 'attends most to "When" (0.20)' in page.said(shown) and "without 0.0 it gets 0.500." in page.said(shown)
+    assert 'attends most to "When" (0.20)' in page.said(shown) and "without layer 0, head 0 it gets 0.500." in page.said(shown)
 
 
 @browser.needs_chromium
 def test_the_head_that_the_next_word_needs_has_a_colour_of_its_own(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, shown_figure().html())
-    purple = shown.locator(".course-live svg g:first-child rect[style*='rgb(139, 92, 214)']")
-    assert purple.count() == 1 + 1, "head 1.2, and no head that changes nothing; and the colour explained"
+    green = shown.locator(".course-live svg g:first-child rect[style*='rgb(0, 133, 119)']")
+    assert green.count() == 1 + 1, "head 1.2, and no head that changes nothing; and the colour explained"
 
 
 @browser.needs_chromium
@@ -79,10 +79,9 @@ def test_a_head_is_said_to_hold_back_the_word_that_it_reads_only_if_that_is_like
     shown = page.opened(chromium, tmp_path, language_model.language_model_figure([run_once], 1, 2).html())
     texts = shown.locator(".course-live svg text").all_text_contents()
     assert ("layer 1, head 2 reads “Mary” and makes it less likely" in texts) == (chance > 2 * 0.2)
-    assert (f"“Mary” gets {chance:.3f} without 1.2" in texts) == (chance <= 2 * 0.2)
+    assert (f"“Mary” gets {chance:.3f} without layer 1, head 2" in texts) == (chance <= 2 * 0.2)
     factor = max(chance / 0.2, 0.2 / chance)
-    assert f"“Mary” without a head (full colour: {factor:.1f}-fold)" in texts, "bars and colours speak of it, too"
-    assert {"less likely", "more likely"} <= set(texts)
+    assert {"each head makes “Mary”", "less likely", "more likely", f"up to {factor:.1f}-fold (log)"} <= set(texts)
     assert [text for text in texts if text.startswith('"')] == ['"a"', '"Mary"', '"c"']
 
 

@@ -230,7 +230,7 @@ def test_a_query_is_read_from_its_largest_key_down_and_a_second_click_lets_go(se
     at_rest = page.said(shown)
     assert at_rest == (
         'Query "dog" attends most to "the (0)" (0.25), "cat" (0.25), "the (2)" (0.25).'
-        " Pick another word to see what it reads."
+        " Pick another token to see what it reads."
     )
     choose(shown, query=0)
     assert page.said(shown) == 'Query "the (0)" attends most to "the (2)" (0.40), "dog" (0.30), "cat" (0.20).'
@@ -338,21 +338,24 @@ def test_a_small_map_is_read_while_the_large_one_stays(see):
     table = torch.rand(2, 3, 4, 4, generator=torch.Generator().manual_seed(3)).softmax(dim=-1)
     shown = see(all_heads_figure(table, ["[CLS]", "a", "b", "[SEP]"]))
 
-    def habits(map):
-        inner = map.clone()
-        inner[:, [0, 3]] = 0  # what [CLS] and [SEP] get is told apart
-        parts = [map[:, 0].sum(), map[:, 3].sum(), *(inner.diagonal(k).sum() for k in (-1, 0, 1))]
-        first, last, before, itself, after, rest = (f"{part / 4:.2f}" for part in [*parts, 4 - sum(parts)])
-        return (
-            f"a token's average weight is {first} for [CLS] and {last} for [SEP]; among those between, "
-            f"{before} for the one before it, {itself} for itself, {after} for the one after it "
-            f"and {rest} for the rest."
-        )
+    def most(map):
+        shares = {"[CLS]": map[:, 0], "[SEP]": map[:, 3]}
+        shares |= {name: map.diagonal(k) for name, k in [("the token before", -1), ("itself", 0), ("the token after", 1)]}
+        name, share = max(((name, part.mean()) for name, part in shares.items()), key=lambda pair: pair[1])
+        means, names = map.mean(dim=0), ["[CLS]", "a", "b", "[SEP]"]
+        best = [key for key in range(4) if means[key] > 0.7 * means.max()]
+        if share > 0.5:
+            said = f"{name} ({share:.2f})"
+        elif len(best) > 2:
+            said = "many tokens about equally"
+        else:
+            said = " and ".join(f'"{names[key]}" ({means[key]:.2f})' for key in best)
+        return f"on average, tokens give most weight to {said}."
 
-    assert page.said(shown) == f"Layer 0, head 0: {habits(table[0, 0])}"
+    assert page.said(shown) == f"Layer 0, head 0: {most(table[0, 0])}"
     assert frames(shown, PICKED) == 1
     assert said_at(shown, "All heads: a row for each layer, a column for each head", 1, 2) == (
-        f"Layer 1, head 2: {habits(table[1, 2])} Press to enlarge it."
+        f"Layer 1, head 2: {most(table[1, 2])} Press to enlarge it."
     )
     assert frames(shown, POINTED) == 1
     choose(shown, query=0)
@@ -664,6 +667,6 @@ def test_the_arc_of_a_layer_goes_on_where_that_of_the_next_layer_ended(see):
     shown = see(live.show_attention, torch.stack([back, copies]), TOKENS, maps="layer")
     assert page.said(shown) == (
         'Layer 1: query "dog" attends most to "the (2)" (1.00); layer 0: query "the (2)" attends most to "cat" (1.00).'
-        " Pick another word to see what it reads."
+        " Pick another token to see what it reads."
     )
     assert shown.locator("select[name=head]").locator("..").inner_text().startswith("layer")

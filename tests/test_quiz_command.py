@@ -49,10 +49,10 @@ def test_it_asks_three_questions_beside_the_numbered_code_and_the_same_until_the
 
 def test_all_right_is_not_asked_again_and_a_miss_comes_back_until_it_was_right_on_several_days():
     checked()
-    assert quiz("1.3", *keys()).text.startswith("3 of 3 answers are right.")
+    assert quiz("1.3", *keys()).text.startswith("You have 3 of 3 right.")
     assert "Nothing is due" in review().text
     missed = ["b" if keys()[0] == "a" else "a", *keys()[1:]]
-    assert quiz("1.3", *missed).text.startswith("2 of 3 answers are right.") and 'quiz("1.3")' in review().code
+    assert quiz("1.3", *missed).text.startswith("You have 2 of 3 right.") and 'quiz("1.3")' in review().code
     quiz("1.3", *keys())
     assert "Nothing is due" in review().text
     yesterday = (date.today() - timedelta(days=1)).isoformat()

@@ -47,11 +47,11 @@ def test_the_bar_shows_what_is_done_how_far_it_is_and_for_how_long(monkeypatch):
     monkeypatch.setattr(training_bar.time, "monotonic", lambda: next(clock))
     assert list(training_bar.with_bar("abcd", "reading")) == list("abcd")
     assert [bundle["text/plain"] for bundle in shown] == [
-        "reading: 0 %, 0 s",
-        "reading: 25 %, 1 s, about 3 s left",
-        "reading: 50 %, 2 s, about 2 s left",
-        "reading: 75 %, 3 s, about 1 s left",
-        "reading: 100 %, 4 s, about 0 s left",
+        "reading: 0%, 0 s",
+        "reading: 25%, 1 s, about 3 s left",
+        "reading: 50%, 2 s, about 2 s left",
+        "reading: 75%, 3 s, about 1 s left",
+        "reading: 100%, 4 s, about 0 s left",
     ]
     assert 'aria-label="reading"' in shown[0]["text/html"] and cleared == [5]
     monkeypatch.undo()

@@ -24,9 +24,9 @@ POINTS_GIVEN = "Your instructor gave {:g} points for this exercise."
 POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
 EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
-QUIZ_RESULT = "Right answers about your own code: {:g} of {}. {:g} % of the points are scaled by that share."
+QUIZ_RESULT = "Right answers about your own code: {:g} of {}. {:g}% of the points are scaled by that share."
 NO_PRIVATE_SEED = "No private seed is set: answers are tested with the course's own numbers, which anybody can look up."
-LATE_PENALTY = "This was handed in late: {:g} % of the points are deducted."
+LATE_PENALTY = "This was handed in late: {:g}% of the points are deducted."
 NEW_ASSIGNMENT = """\
 # What counts in this assignment. `grade` reads this file if it is beside the downloads.
 chapters = [{chapters}]

@@ -22,8 +22,8 @@ For x or a mask of a shape, kind or device that it cannot take, a layer raises V
 
 Sources: scaled dot products and heads, Vaswani et al., 2017; rotary positions, Su et al., 2021; shared keys, Ainslie et
 al., 2023; norms of queries and keys, Henry et al., 2020; windows, Jiang et al., 2023; sinks, OpenAI's gpt-oss, 2025;
-latent attention, DeepSeek-V2, 2024; rescaled frequencies, Meta's Llama 3.1, 2024, and YaRN, Peng et al., 2023; bounds
-for scores, Gemma 2, 2024; gates after attention, Qiu et al., 2025.
+latent attention, DeepSeek-V2, 2024; rescaled frequencies, Meta's Llama 3.1, 2024, and YaRN, Peng et al., 2023;
+soft-capping, Gemma 2, 2024; gates after attention, Qiu et al., 2025.
 
 What belongs here: layers and the steps that they share. Not: whole models, training.
 """

@@ -55,7 +55,7 @@ def reply(id, asked, choices):
         return f"There are {len(asked)} questions. Answer each with one letter.\n{in_words(id, asked)}"
     right = [LETTERS[question.right] == letter for question, letter in zip(asked, letters)]
     record(id, all(right))
-    lines = [f"{sum(right)} of {len(asked)} answers are right. The right answers come from running your code."]
+    lines = [f"You have {sum(right)} of {len(asked)} right. The right answers come from running your code."]
     for number, (question, is_right) in enumerate(zip(asked, right), start=1):
         lines.append(f"{'✓' if is_right else '✗'} {number}. {question.prompt} {question.options[question.right]}")
     return "\n".join(lines)

@@ -102,7 +102,7 @@ def wrong_without_dropout(tried):
             return (
                 f'Even without dropout, in "{" ".join(reading.words)}", "{reading.words[row + 1]}"'
                 f" at position {row + 1} gets {puzzles.near(output[row]):.2f} from all heads together. It has"
-                f" {'' if again[row] else 'not '}occurred before, so that should be"
+                f" {'' if again[row] else 'not '}occurred before, so the sum should be"
                 f" {'above' if again[row] else 'below'} 0.50."
             )
 

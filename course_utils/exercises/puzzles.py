@@ -216,7 +216,7 @@ def habits(reading, head):
         same = np.array([[a == b for b in reading.words] for a in reading.words])
         own = {
             "itself alone": np.eye(count),
-            "tokens of its own word alone": shared(same & head.visible),
+            "occurrences of its own word only": shared(same & head.visible),
             "the token before it": np.eye(count, k=-1),
             "the token after it": np.eye(count, k=1),
             "the second token before it": np.eye(count, k=-2),

@@ -1,9 +1,27 @@
 // Message: a model's heads look different ways; with another sentence, the same head may or may not look the same way.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import { BOLD, figure, flow, found, LETTER, limit, range, say, short, sum, transposed, weightColour } from "./base.js";
+import {
+  BOLD,
+  ending,
+  figure,
+  fixed,
+  flow,
+  found,
+  leading,
+  limit,
+  range,
+  short,
+  sum,
+  transposed,
+  unnumbered,
+  weightColour,
+} from "./base.js";
 import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";
 
-const GAP = 4, TOP = 22, HEADLINE = 26, BESIDE = 330; // room for the large map
+const GAP = 4, TOP = 46, HEADLINE = 26, BESIDE = 330; // room for the large map
+const MOST = 0.5, FEW = 2; // of all weight: then a head has a habit; else, so many tokens are named
+const SPECIAL = /^\[.*]$/; // tokens that are no words
+const SAYS = "on average, tokens give most weight to ";
 
 export default figure(({ names, weights, layer: firstLayer, head: firstHead, beside }) => {
   const layers = unpacked(weights),
@@ -12,19 +30,38 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     both = [...names, ...beside?.names ?? []],
     least = other && Math.max(names.length, beside.names.length);
 
+  // How many heads have which habit, the most frequent first.
+  const counts = new Map();
+  layers.flat().forEach((values) => {
+    const [{ reads, share }] = habits(values, names);
+    if (share > MOST) counts.set(reads, (counts.get(reads) ?? 0) + 1);
+  });
+  const families = [...counts].sort(([, a], [, b]) => b - a).map(([reads, count], place) =>
+    place ? `${reads}: ${count}` : `heads that mostly read ${reads}: ${count} of ${layers.length * heads}`
+  );
+
   function draw(page, { layer, head, query }, at) {
     const large = layers[layer][head], pointed = at?.part === "all", title = `layer ${layer}, head ${head}`;
+    const narrow = page.width < 700;
     let top = TOP, said = "";
     if (other) { // the two sentences first, and all heads below them
-      page.words(0, 10, `${title}: one head, two sentences`, BOLD, "headline");
-      const wide = page.width < 700 ? page.width : page.width / 2;
+      const [here, there] = [[large, names], [other[layer][head], beside.names]].map((one) => read(...one));
+      const finding = here === there ? `reads ${here} in both sentences` : `reads ${here} here, ${there} there`;
+      page.words(0, 10, `${title} ${narrow ? "on two sentences" : finding}`, BOLD, "headline");
+      const wide = narrow ? page.width : page.width / 2;
       said += enlarge("large", large, names, { y: HEADLINE, row: query, room: wide, scale: false });
       const [first, place] = [page.height, wide < page.width ? { x: wide, y: HEADLINE } : { y: page.height + 8 }];
       said += enlarge("other", other[layer][head], beside.names, { room: wide, ...place });
       page.height = Math.max(first, page.height);
-      page.words(0, page.height + 16, "all heads on the first sentence", BOLD, "all heads");
-      top += page.height + 26;
+      top += page.height + 8;
     }
+    page.words(
+      0,
+      top - 36,
+      (other && !narrow ? "on the first sentence, " : "") + families.slice(0, narrow ? 1 : families.length).join(", "),
+      BOLD,
+      "families",
+    );
     // beside the large map, where that fits there
     const room = other || page.width * 0.45 - 14 < BESIDE ? page.width : page.width * 0.55;
     const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 44));
@@ -55,26 +92,33 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     }
     if (pointed) {
       page.light("all", at.row, at.column);
-      return `Layer ${at.row}, head ${at.column}: ${habits(layers[at.row][at.column])}. Press to enlarge it.`;
+      return `Layer ${at.row}, head ${at.column}: ${SAYS}${
+        most(layers[at.row][at.column], names)
+      }. Press to enlarge it.`;
     }
     return said
       ? `${title}, ${said}.`
-      : `${title}: ${other ? "on the first sentence, " : ""}${
-        query < 0 ? habits(large) : favourites(large[query], names, names[query])
+      : query >= 0
+      ? `${title}: ${favourites(large[query], names, names[query])}.`
+      : `${title}: ${SAYS}${most(large, names)}${
+        other ? ` in the first sentence, to ${most(other[layer][head], beside.names)} in the second` : ""
       }.`;
 
-    // A head's map, and what all its queries together read.
+    // A head's map; with two sentences, what all its queries together read stands out.
     function enlarge(key, values, names, more) {
-      const reads = `reads ${found(names.map(short), transposed(values).map(sum))}`;
-      const words = names.filter((name) => !/^\[.*]$/.test(name)).map((name) => name.replace(/ \(\d+\)$/, ""));
-      const first = (count) => words.slice(0, count).join(" ") + (count < words.length ? " …" : "");
-      const fits = range(words.length + 1).findLast((count) =>
-        1.1 * LETTER * first(count).length <= more.room - LABELS
-      );
-      return maps(page, [{ key, values, title: other ? first(fits) : title + mostly(values) }], {
+      const columns = transposed(values).map(sum), [{ reads, share }] = habits(values, names);
+      const words = names.filter((name) => !SPECIAL.test(name)).map(unnumbered).join(" ");
+      const known = share > MOST && !narrow ? `: mostly reads ${reads}` : "";
+      return maps(page, [{
+        key,
+        values,
+        title: other ? `reads ${found(names.map(short), columns)}` : title + known,
+        label: other ? words : title,
+      }], {
         names,
-        axes: ["query (attends)", other ? reads : "key (attended to)", ""],
+        axes: ["query (attends)", other ? ending(words, 1.1 * more.room) : "key (attended to)", ""],
         at: at?.part === key && at,
+        bold: other ? leading(columns) : [],
         digits: 3,
         named: both,
         widest: both,
@@ -84,37 +128,36 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     }
   }
 
-  const inner = (weights, place) =>
-    sum(weights.flatMap((row, t) => row.filter((_, key) => key > 0 && key < names.length - 1 && place(key - t)))) /
-    names.length;
-
-  // What gets most of all weight, if anything does.
-  function mostly(weights) {
-    const of = (key) => sum(weights.map((row) => row.at(key))) / names.length;
-    const shares = [
-      [of(0), names[0]],
-      [of(-1), names.at(-1)],
-      [inner(weights, (step) => step === -1), "the token before"],
-      [inner(weights, (step) => step === 0), "itself"],
-      [inner(weights, (step) => step === 1), "the token after"],
-    ];
-    const [share, name] = shares.sort(([a], [b]) => b - a)[0];
-    return share > 0.5 ? `: mostly reads ${name}` : "";
+  // What a head may read, whatever the words are, and the weight that it gets on average where there is such a key.
+  function habits(weights, names) {
+    const mean = (chosen) => {
+      const shares = weights.map((row, t) => row.filter((_, key) => chosen(key, t))).filter((share) => share.length);
+      return sum(shares.flat()) / (shares.length || 1);
+    };
+    return [
+      [names[0], (key) => key === 0],
+      [names.at(-1), (key) => key === names.length - 1],
+      ["the token before", (key, t) => key === t - 1],
+      ["itself", (key, t) => key === t],
+      ["the token after", (key, t) => key === t + 1],
+    ].map(([reads, chosen]) => ({ reads, share: mean(chosen) })).sort((a, b) => b.share - a.share);
   }
 
-  // The weight that an average token gives to the first and last token, and to neighbours, itself and the rest between
-  // them: every weight counts once, so that the shares sum to 1.
-  function habits(weights) {
-    const size = names.length, mean = (shares) => sum(shares.flat()) / size;
-    if (size === 1) return "the only token attends to itself";
-    const between = (place) => inner(weights, place);
-    return say`a token's average weight is ${mean(weights.map((row) => row[0]))} for ${names[0]} and ${
-      mean(weights.map((row) => row[size - 1]))
-    } for ${names.at(-1)}; among those between, ${between((step) => step === -1)} for the one before it, ${
-      between((step) => step === 0)
-    } for itself, ${between((step) => step === 1)} for the one after it and ${
-      between((step) => Math.abs(step) > 1)
-    } for the rest`;
+  // What a head reads: its habit, or the words, without [CLS] and the like.
+  function read(weights, names) {
+    const [{ reads, share }] = habits(weights, names), columns = transposed(weights).map(sum);
+    const kept = range(names.length).filter((key) => !SPECIAL.test(names[key]));
+    return share > MOST ? reads : found(kept.map((key) => names[key]), kept.map((key) => columns[key]));
+  }
+
+  // What tokens give most weight to, on average, and how much.
+  function most(weights, names) {
+    const means = transposed(weights).map((column) => sum(column) / names.length), best = leading(means);
+    const [{ reads, share }] = habits(weights, names);
+    if (share > MOST) return `${reads} (${fixed(share)})`;
+    return best.length > FEW
+      ? "many tokens about equally"
+      : best.map((key) => `"${names[key]}" (${fixed(means[key])})`).join(" and ");
   }
 
   return {

@@ -19,11 +19,14 @@ import {
 } from "./base.js";
 
 const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, MUCH = 0.1, LARGE = 8.6, WIDEST = 940, LINE = 20, SEVERAL = 3;
-/* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
-   from: the place of the word that asks, or -1 for one outside the sentence, called `asker`. wanted: how much each key
-   should get, if that is known: a pale arc, around what it gets; what gets too much is orange. twins:
-   whether words like the one that asks stand out with it. press(place): a click on a word. On top, up to `spots` lines
-   say who reads what; task: what stands before what is wanted, also: what is said after it. top: where all that begins. Returns the height. */
+const BAR = 40; // the height of the most weight
+
+/* lines: [{key, weights, colour, masked, says}], one or several heads; masked: of each key, whether it is hidden and has
+   no arc; says: what the head reads, if this is not to be found here. from: the place of the word that asks, or -1 for
+   one outside the sentence, called `asker`. wanted: how much each key should get, if that is known: a pale arc, around
+   what it gets; what gets too much is orange. twins: whether words like the one that asks stand out with it.
+   press(place): a click on a word. On top, up to `spots` lines say who reads what; task: what stands before what is
+   wanted, also: what is said after it. top: where all that begins. Returns the height. */
 export function arcs(
   page,
   {
@@ -38,7 +41,7 @@ export function arcs(
     press,
     top = 0,
     task = "Puzzle",
-    also,
+    also = "",
   },
 ) {
   const large = sum(words.map((word) => word.length * LARGE + GAP)) <= room, letter = large ? LARGE : LETTER;
@@ -58,18 +61,24 @@ export function arcs(
   const spot = (place, up) => flat ? `${place} ${base - up}` : `${base - up} ${place}`;
   const [{ weights: mine }] = lines, best = leading(mine);
   const spread = wanted && sum(wanted.map(Boolean)) > SEVERAL; // so many halos would hide each other: numbers instead
-  const judged = (key) => !wanted ? RIGHT : mine[key] > wanted[key] + MUCH ? MARK : wanted[key] ? RIGHT : FAINT;
+  const reach = spread && Math.max(...mine, ...wanted);
+  const judged = (key) => {
+    if (!wanted) return RIGHT;
+    if (mine[key] > wanted[key] + MUCH) return MARK;
+    return wanted[key] && !(spread && mine[key] < wanted[key] - MUCH) ? RIGHT : FAINT;
+  };
   const told = lines.map(({ key, weights, colour, says, from: own = from }) => [
     says ||
     `${wanted ? "now: " : /\d/.test(key) ? `${key}: ` : ""}“${words[own] ?? asker}” reads ${found(words, weights)}`,
     ...wanted ? best.map(judged) : single ? [] : [colour], // of the words named
   ]);
   if (wanted) {
-    told.unshift([
-      `${task}: make “${words[from] ?? asker}” read ${found(words, wanted)}`,
-      `${RIGHT};${spread ? "stroke-dasharray:4 3" : "opacity:.4"}`,
-    ]);
-    if (also) told.splice(1, 0, [also]);
+    const goal = `${task}: make “${words[from] ?? asker}” read ${found(words, wanted)}`;
+    const fits = LETTER * (goal + also).length + 30 < room;
+    told.unshift(
+      [goal + (fits ? also : ""), `${RIGHT};${spread ? "stroke-dasharray:4 3" : "opacity:.4"}`],
+      ...fits || !also ? [] : [[also.trim()]],
+    );
     // the colour of what gets too much is told once
     if (best.some((key) => judged(key) !== MARK) && mine.some((_, key) => judged(key) === MARK)) {
       told.push(["too much", MARK]);
@@ -96,11 +105,18 @@ export function arcs(
   };
   words.forEach((word, key) => {
     const b = along(key), look = (flat ? MIDDLE : "") + (large ? ";font-size:15px" : "");
-    if (spread && flat) { // what the word gets, and a line at what it should get
-      const share = (Math.min(...wide) - 12) / Math.max(...mine, ...wanted), left = b - Math.min(...wide) / 2 + 6;
-      page.box(`gets ${key}`, left, base + 46, mine[key] * share, 9, `fill:${judged(key)}`);
-      page.box(`should ${key}`, left, base + 46, wanted[key] * share, 9, `stroke:${RIGHT};stroke-dasharray:4 3`, 2);
-      page.words(b, base + 66, `${wide[key] < 90 ? "→" : "wanted"} ${fixed(wanted[key])}`, MIDDLE, `wanted ${key}`);
+    if (spread && flat) { // a bar of what the word gets, and a line at what it should get
+      const floor = base + 46 + BAR, [gets, should] = [mine[key], wanted[key]].map((share) => share / reach * BAR);
+      page.box(`gets ${key}`, b - 12, floor - gets, 24, gets, `fill:${judged(key)}`);
+      page.line(
+        `M${b - wide[key] / 2} ${floor - should}h${wide[key]}`,
+        `stroke:${RIGHT};stroke-width:2;stroke-dasharray:4 3`,
+        `should ${key}`,
+      );
+      if (wanted[key] !== wanted[key - 1]) {
+        const [x, y] = wide[key] > 100 ? [b + wide[key] / 2, floor - should - 9] : [b, floor + 10];
+        page.words(x, y, `wanted ${fixed(wanted[key])}`, MIDDLE, `wanted ${key}`);
+      }
     }
     if (wanted?.[key] && !spread) { // a frame around a word that should be found, and the arc that should lead there
       const half = wide[key] / 2 - 2, frame = flat ? [b - half, base + 3, 2 * half] : [base + 4, b - 11, wide[key] + 4];
@@ -119,8 +135,8 @@ export function arcs(
         if (masked?.[key] && single) {
           page.words(...below, key > own ? "" : "itself: hidden", flat ? MIDDLE : END, `weight ${key}`);
         }
-        if (masked?.[key]) return;
         const weight = weights[key], faint = weight < SEEN;
+        if (masked?.[key] || faint && !single) return;
         arc(
           `arc ${place} ${key}`,
           along(own),
@@ -139,5 +155,5 @@ export function arcs(
     page.words(...place, word, look + bold, `word ${key}`, press && (() => press(key)));
   });
   if (from < 0 && !flat) page.words(base + 10, along(-1), asker, BOLD, "asker");
-  return flat ? base + (spread ? 82 : 48) : start + words.length * ROW + 6;
+  return flat ? base + (spread ? 66 + BAR : 48) : start + words.length * ROW + 6;
 }

@@ -1,6 +1,21 @@
 // Message: each head has its own job, so one word reads different words in different heads.
 // Attention weights that you can walk through: arcs from one word, a colour per head, and a map per head, any number of them.
-import { BOLD, chunks, END, exactly, FAINT, figure, fixed, found, HEADS, leading, most, SEEN, short } from "./base.js";
+import {
+  BOLD,
+  chunks,
+  END,
+  exactly,
+  FAINT,
+  figure,
+  fixed,
+  found,
+  HEADS,
+  leading,
+  most,
+  SEEN,
+  short,
+  unnumbered,
+} from "./base.js";
 import { arcs } from "./arcs.js";
 import { favourites, maps, SAID, unpacked } from "./maps.js";
 
@@ -11,7 +26,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
   const exact = Array.isArray(weights), every = exact ? weights : unpacked(weights);
   const moments = chunks(every, every.length / steps.length), heads = moments[0];
   const several = heads.length > 1, alone = names.length === 1 && keys.length > 1;
-  const plain = keys.map((name) => name.replace(/ \(\d+\)$/, "")), it = plain.lastIndexOf("it");
+  const plain = keys.map(unnumbered), it = plain.lastIndexOf("it");
   const chain = kind === "layer"; // an arc begins where that of the layer above ends
   const withArcs = keys.length <= (chain ? 2 : 1) * MOST_WORDS && heads.length <= MOST_ARCS &&
     (alone || String(keys) === String(names));
@@ -32,7 +47,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
       const lines = linesFrom(chosen, row),
         words = plain.map(short),
         next = chain ? most(chosen.at(-1).values[row]) : 0;
-      if (next && words[next - 1] === words[row]) words.push(`→ ${words[next]}?`); // what followed its twin
+      if (next && words[next - 1] === words[row]) words.push(`→ ${words[next]}`); // what followed its twin
       y = arcs(page, {
         words,
         lines,
@@ -71,7 +86,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     ) => (several ? `${key}: ` : "") + favourites(weights, keys, names[from]));
     return `${losses ? `Step ${steps[moment]}: loss ${fixed(losses[moment])}. ` : ""}${read.join("; ")}.${
       chosen.length > SAID ? ` Pick a ${kind} to read the others.` : ""
-    }${query === first && !alone ? " Pick another word to see what it reads." : ""}`;
+    }${query === first && !alone ? " Pick another token to see what it reads." : ""}`;
   }
 
   // The loss over the steps of training, and where we are.
@@ -80,12 +95,14 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     const place = (moment) => [AXIS + moment / last * wide, top + CURVE * (1 - losses[moment] / Math.max(...losses))];
     page.words(AXIS - 8, top, `loss ${fixed(Math.max(...losses))}`, END, "most loss");
     page.words(AXIS - 8, top + CURVE, "0", END, "no loss");
+    page.words(AXIS, top + CURVE + 12, `step ${steps[0]}`, "", "first step");
+    page.words(AXIS + wide, top + CURVE + 12, `step ${steps[last]}`, END, "last step");
     page.line(`M${AXIS} ${top + CURVE}h${wide}`, `stroke:${FAINT}`, "zero");
     const [x, y] = place(now);
     page.line(`M${steps.map((_, moment) => place(moment).join(" ")).join("L")}`, "", "losses");
     page.box("now", x - 5, y - 5, 10, 10, "rx:5px");
     page.words(page.width / 2, top + 8, `step ${steps[now]}: loss ${fixed(losses[now])}`, BOLD, "loss");
-    return top + CURVE + 12;
+    return top + CURVE + 28;
   }
 
   function linesFrom(chosen, from) {

@@ -89,6 +89,11 @@ const decimals = (digits) => (texts, ...values) =>
   String.raw({ raw: texts }, ...values.map((value) => typeof value === "number" ? fixed(value, digits) : value));
 export const [say, exactly] = [2, 4].map(decimals);
 export const short = (name) => name.length > LONGEST ? [...name].slice(0, LONGEST - 1).join("") + "…" : name;
+// Names without the position that tells equal ones apart: "saw (6)" is "saw".
+export const unnumbered = (name) => name.replace(/ \(\d+\)$/, "");
+// A bold text that fits, or its end.
+export const ending = (text, wide) =>
+  1.1 * LETTER * text.length < wide ? text : `…${text.slice(1 - Math.floor(wide / LETTER / 1.1))}`;
 // Room for names, in pixels.
 export const longest = (names) => Math.ceil(LETTER * Math.max(...names.map((name) => short(name).length)));
 
@@ -402,7 +407,7 @@ function picture(svg, { change, point, controls }) {
       box(`${key} board`, x, y, columns * wide, rows * high, press ? "" : "cursor:crosshair", 3, {
         tabindex: 0,
         role: "application",
-        "aria-label": `${label}. Arrow keys move within it${edit ? ", + and − change a number" : ""}.`,
+        "aria-label": `${label}. Arrow keys move within it${edit ? "; + and − change a number" : ""}.`,
         "data-cells": `${rows} ${columns}`,
       }),
       {

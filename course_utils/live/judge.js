@@ -107,7 +107,7 @@ const step = (by) => (_reading, head, row) => at(head, row + by);
 const at = (head, place) => place in head.scores[0] ? head.scores[0].map((_, key) => +(key === place)) : null;
 const HABITS = {
   "itself alone": step(0),
-  "tokens of its own word alone": ({ words }, head, row) => {
+  "occurrences of its own word only": ({ words }, head, row) => {
     const same = words.map((word, key) => +(word === words[row] && head.sees(row, key)));
     return sum(same) ? same.map((yes) => yes / sum(same)) : null;
   },
@@ -253,7 +253,7 @@ function wrongTogether(puzzle, tried) {
     return {
       words: `Even without dropout, in "${words.join(" ")}", "${words[row]}" at position ${row} gets ${
         told(outputs[row])
-      } from all heads together. It has ${again ? "" : "not "}occurred before, so that should be ${
+      } from all heads together. It has ${again ? "" : "not "}occurred before, so the sum should be ${
         again ? "above" : "below"
       } 0.50.${
         alone

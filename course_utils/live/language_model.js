@@ -1,6 +1,6 @@
 // Message: what a head reads, it may keep the model from saying.
 // Chapter 11: all heads of a language model as one map, one of them large, and the next word without some of them.
-import { BOLD, figure, fixed, LETTER, limit, most, range, short, SMALL, weightColour } from "./base.js";
+import { BOLD, ending, figure, fixed, limit, most, range, short, SMALL, unnumbered, weightColour } from "./base.js";
 import { favourites, headLabels, LABELS, maps } from "./maps.js";
 import { bars, reachOf, signedColour } from "./vectors.js";
 
@@ -13,10 +13,12 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
 
   function draw(page, { sentence = 0, colour, layer, head }, at) {
     const { text, names, layers, words, before, after, off, each } = models[sentence], T = names.length;
-    const without = each ? [`${layer}.${head}`] : off, changed = each?.[layer][head] ?? after;
+    const title = `layer ${layer}, head ${head}`,
+      without = each ? [title] : off,
+      changed = each?.[layer][head] ?? after;
     const large = layers[layer][head],
       last = large[T - 1],
-      readBy = (rows) => names[most(rows[T - 1])].replace(/ \(\d+\)$/, "");
+      readBy = (rows) => unnumbered(names[most(rows[T - 1])]);
     // title, bars and colours speak of this word, which the first head reads, if it may come next
     const topic = Math.max(0, words.indexOf(readBy(layers[firstLayer][firstHead]))), word = words[topic];
     const gain = (chances) => Math.max(chances[topic], 0.0005) / before[topic];
@@ -24,10 +26,10 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const held = each && Math.max(...last) > MUCH && readBy(large) === word && gain(changed) > 2;
     const name = 92, list = 70, narrow = page.width < 700, wide = narrow ? page.width : page.width / 2 - 20;
     const rows = words.flatMap((_, k) => [before[k], changed[k]]), end = list + rows.length * ROW + 30;
-    const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
+    const pointed = at?.part === "all";
 
     const lost = without.length ? ` without ${without.join(", ")}` : "";
-    page.words(0, 10, cut(`“${text.trim()} …”`, page.width), BOLD, "text");
+    page.words(0, 10, ending(`“${text.trim()} …”`, page.width), BOLD, "text");
     page.words(
       0,
       34,
@@ -35,7 +37,11 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       BOLD + (narrow ? SMALL : ""),
       "headline",
     );
-    page.words(0, 54, `next word; grey: all heads${lost && `; orange:${lost}`}`, "", "bars");
+    [["all heads", ALL], [each ? "without this head" : lost.trim(), OFF]].forEach(([says, colour], k) => {
+      if (!says) return;
+      page.box(`bar ${k}`, 100 * k, 48, 14, 12, `fill:rgb(${colour})`);
+      page.words(100 * k + 20, 54, says, "", `bar ${k}`);
+    });
     page.column(name - 6, list, 2 * ROW, words.map((word) => `"${short(word)}"`), [topic]);
     bars(page, "next", name, list, wide - name, ROW, rows, {
       digits: 3,
@@ -56,7 +62,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       legend = narrow ? page.height + 16 : end,
       top = legend + TOP + (colour === 2 ? 44 : 0),
       step = Math.floor(limit((wide - LABELS) / heads, 10, 34));
-    const effects = each?.map((line) => line.map((chances) => Math.log(gain(chances))));
+    const effects = each?.map((line) => line.map((chances) => -Math.log(gain(chances)))); // of having the head
     const shown = colour === 2 ? effects : layers.map((line) => line.map((rows) => rows[T - 1][colour ? T - 2 : 0]));
     headLabels(page, LABELS, top, step, high, layers.length, heads, { layer, head });
     page.grid("all", LABELS, top, step, high, shown, {
@@ -70,12 +76,12 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     });
     page.pick("all", layer, head);
     const low = top + layers.length * high + 14;
-    if (colour === 2) { // how much a head's absence changes the chance of the word
+    if (colour === 2) { // how much a head changes the chance of the word
       const factor = fixed(Math.exp(reachOf(effects)), 1);
-      page.words(0, legend + 7, `“${short(word)}” without a head (full colour: ${factor}-fold)`, "", "meaning");
-      ["less likely", "more likely"].forEach((says, k) => {
-        page.box(`scale ${k}`, 110 * k, legend + 22, 14, 12, `fill:rgb(${signedColour(1)(2 * k - 1)})`);
-        page.words(110 * k + 20, legend + 29, says, "", `scale ${k}`);
+      page.words(0, legend + 7, `each head makes “${short(word)}”`, BOLD, "meaning");
+      ["less likely", "more likely", `up to ${factor}-fold (log)`].forEach((says, k) => {
+        if (k < 2) page.box(`scale ${k}`, 100 * k, legend + 22, 14, 12, `fill:rgb(${signedColour(1)(2 * k - 1)})`);
+        page.words(100 * k + (k < 2 ? 20 : 0), legend + 29, says, "", `scale ${k}`);
       });
     }
     page.height = Math.max(low, page.height);
@@ -84,7 +90,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       page.light("all", row, column);
       const here = layers[row][column][T - 1];
       return `Layer ${row}, head ${column}: ${favourites(here, names, names[T - 1])}. Press to enlarge it${
-        each ? "" : " and to switch it off or on"
+        each ? "" : " and to switch it on or off"
       }.`;
     }
     if (at?.part === "large") {
@@ -112,10 +118,6 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     letters: 330,
   };
 });
-
-// A bold text that fits, or its end.
-const cut = (text, wide) =>
-  1.1 * LETTER * text.length < wide ? text : `…${text.slice(1 - Math.floor(wide / LETTER / 1.1))}`;
 
 // A run for drawing: each head's weights as rows, unpacked from one letter per share of the lower triangle.
 function read({ shares, shape: [num_layers, num_heads], each, ...run }) {

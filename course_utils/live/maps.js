@@ -53,7 +53,7 @@ export function unpacked({ shape, letters }) {
    whether a cell is in the row's sum; by default, if not hidden. For all: at: the row and column to light up. marks:
    [what a colour means, the colour]. scale: other colours, and the label of the end. spots: how many maps the height is
    for, so that hiding some does not change it. widest: the keys with the longest names to come; named: the queries with
-   them. least: how many rows and columns there is room for. */
+   them. least: how many rows and columns there is room for. bold: the keys that stand out. */
 export function maps(
   page,
   list,
@@ -70,6 +70,7 @@ export function maps(
     at,
     digits = 4,
     least = 0,
+    bold = [],
     ...all
   },
 ) {
@@ -81,10 +82,10 @@ export function maps(
     return !sums || values.every((line, row) => adds(line.filter((_, column) => counts(row, column))));
   });
 
+  const tagged = row !== undefined; // the picked row and what it reads most have names even where others have none
   // The cell size at which this many maps best fill a height, with room for names and axes on the left and on top.
   function fit(count, height) {
     for (let cell = LARGEST;; cell -= cell > 2 ? 1 : 0.25) {
-      const tagged = row !== undefined; // the picked row and what it reads most have names even where others have none
       const [left, top, right] = cell < NAMED ? tagged ? [longest(named) + 26, 36, 8] : [20, 20, 8] : [
         longest(named) + 22,
         Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22,
@@ -135,7 +136,7 @@ export function maps(
           x + (place + 0.5) * cell + 2,
           y - 7,
           short(name),
-          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}`,
+          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column || bold.includes(place) ? BOLD : ""}`,
         )
       );
       if (sums) {

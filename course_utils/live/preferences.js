@@ -1,6 +1,6 @@
 // Message: one word of the sentence changes, and hardly any head changes its preference.
 // Chapter 8: which of two nouns each head of a model prefers, for sentences that differ in one word.
-import { FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short } from "./base.js";
+import { BOLD, FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short } from "./base.js";
 import { arcs } from "./arcs.js";
 import { headLabels, LABELS, unpacked } from "./maps.js";
 
@@ -22,7 +22,8 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     const turns = (l, h) => twin && preferred(now, l, h) !== preferred(twin, l, h);
     const every = range(layers).flatMap((l) => range(heads).map((h) => [l, h]));
     const [l, h] = at ? [at.row, at.column] : [layer, head];
-    const top = 26 + arcs(page, {
+    const turned = every.filter((cell) => turns(...cell)).length, same = `${every.length - turned} of ${every.length}`;
+    const top = 50 + arcs(page, {
       words: tokens.map((word, k) => short(word) + (k === place ? ` ⇄ ${short(twin.tokens[place])}` : "")),
       lines: [{
         key: `layer ${l}, head ${h}`,
@@ -44,9 +45,10 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     page.pick("all", layer, head);
     if (at) page.light("all", at.row, at.column);
 
-    const turned = every.filter((cell) => turns(...cell)).length, spot = flow(page.width, LABELS, LEGEND);
+    const spot = flow(page.width, LABELS, LEGEND);
+    if (twin) page.words(0, top - 38, `${same} heads prefer the same noun with “${twin.tokens[place]}”`, BOLD, "same");
     const counted = nouns.map((noun, k) =>
-      `${every.filter((cell) => preferred(now, ...cell) === k).length} prefer "${noun}"`
+      `prefer "${noun}": ${every.filter((cell) => preferred(now, ...cell) === k).length}`
     );
     if (twin) counted.push(`⇄ "${twin.tokens[place]}": ${turned} change${turned === 1 ? "s" : ""} sides`);
     counted.push(`full colour: differs by ${fixed(FULL / 1e5)} or more`);
@@ -59,11 +61,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
 
     const [first, second] = nouns.map((noun) => fixed(rows[l][h][tokens.indexOf(noun)], 3));
     return `Layer ${l}, head ${h}: "${asks}" gives ${first} to "${nouns[0]}" and ${second} to "${nouns[1]}".` +
-      (twin
-        ? ` With "${twin.tokens[place]}" instead of "${tokens[place]}", ${
-          every.length - turned
-        } of ${every.length} heads prefer the same noun.`
-        : "");
+      (twin ? ` With "${twin.tokens[place]}" instead of "${tokens[place]}", ${same} heads prefer the same noun.` : "");
   }
 
   return {

@@ -36,12 +36,13 @@ const CELL = 38,
   THROWS = 20,
   PAUSE = 300,
   WIDER = 1.12, // than other letters, bold ones
-  MOST_KEYS = 4;
+  MOST_KEYS = 4,
+  FEW_WORDS = 2; // that a query should read
 const NAMES = { query: ["query"], table: ["embeddings"] },
   MATRICES = ["W_query", "W_key", "W_value"],
   DOES = ["asks", "answers", "gives"];
-const FIRST_SAID =
-  "Change the numbers until every sentence is read as the exercise asks. Drag a number, type it, or press + and −.";
+const HOW =
+  "until every sentence of the exercise is right; this is one of them. Drag a number, type it, or press + and −.";
 const plain = (value) => `${+value.toFixed(2)}`;
 
 export default figure((data) => {
@@ -105,14 +106,16 @@ export default figure((data) => {
       const shown = headOf(puzzle, asked(mine), rows),
         { weights, context, sees } = shown,
         reading = judged.find((each) => String(each.words) === String(names));
-      if (!one) {
-        bold = [row, most(weights[row])].map((word) => [
+      const wanted = reading?.wanted[row], aims = wanted ? leading(wanted) : [];
+      if (!one) { // the word that should be read, unless there are too many
+        bold = [row, aims.length && aims.length <= FEW_WORDS ? aims[0] : most(weights[row])].map((word) => [
           called[word],
           puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []), // where its numbers are
         ]);
       }
       const goal = reading && goalOf(reading)?.[row];
-      if (context) results = { [`“${called[row]}” receives`]: context[row], ...goal && !stack && { wanted: goal } };
+      const receives = `“${called[row]}” receives${stack ? " from each head" : ""}`;
+      if (context) results = { [receives]: context[row], ...goal && !stack && { wanted: goal } };
       const gifts = (data.outputs ?? []).flatMap((name, k) => goal?.[k] ? [`${name} = ${plain(goal[k])}`] : []);
       if (stack && goal) throws(page, all.map((each) => headOf(puzzle, asked(each), rows)), row, goal[0] > 0.5);
       if (whole) {
@@ -123,14 +126,14 @@ export default figure((data) => {
           task: stack ? "in each head" : "Puzzle",
           from: one ? it : row,
           asker: "your query",
-          wanted: reading?.wanted[row],
-          also: gifts.length && `and receive ${gifts.join(", ")}`,
+          wanted,
+          also: gifts.length ? ` and receive ${gifts.join(", ")}` : "",
           spots: 4,
           press: one ? null : (query) => page.change({ query }),
         });
       }
       if (simple) return hunt(names, weights[0]);
-      const counts = (key) => leading(weights[row]).includes(key) || reading?.wanted[row]?.[key];
+      const counts = (key) => leading(weights[row]).includes(key) || wanted?.[key];
       if (whole) {
         scored = {
           ...shown,
@@ -143,18 +146,21 @@ export default figure((data) => {
     const owner = !stack ? "" : alike ? " of each head" : ` of head ${place}`;
     const boards = matrices(page, mine, at, nudge, picked, bold, results, whole ? 0 : 2, owner);
     if (scored) scoring(page, boards, scored);
+    page.idle = whole ? [] : ["columns"]; // they would change nothing that is seen
     page.copied = data.python.split("{}")
       .reduce((left, right, m) =>
         left + literal(stack ? all.map((each) => each[m - 1]) : one ? asked(mine)[0][0] : mine[m - 1]) + right
       );
     const [m, r, c] = picked;
     page.controls.number.previousElementSibling.textContent = `${titles[m]}, ${axes[r]}${
-      widths(columns)[m] > 1 ? `, ${c + 1}` : ""
+      widths(columns)[m] > 1 ? `, column ${c}` : ""
     }`;
     state.number = mine[m][r]?.[c] ?? 0;
     last = { design: state.design, picked, number: state.number };
     if (unknown.length) return `There are no numbers for “${unknown[0]}”. Words with numbers: ${words.join(", ")}.`;
-    if (found !== null && !failing && tried === opening) return FIRST_SAID;
+    if (found !== null && !failing && tried === opening) {
+      return `Change the numbers${stack ? ", or how many heads there are," : ""} ${HOW}`;
+    }
     if (found === undefined) return "…";
     return found ? `✗ ${found.words}` : `✓ ${data.right}`;
 
@@ -186,7 +192,7 @@ export default figure((data) => {
       BOLD,
       "hits",
     );
-    page.words(0, 32, `in each draw, a head gives 2 × ${plain(gives[0])}, or 0 if it is dropped`);
+    page.words(0, 32, `a column is one draw: each head gives 0 or 2 × ${plain(gives[0])}`);
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {
@@ -214,6 +220,7 @@ export default figure((data) => {
       tall = few ? ROW : LOW;
     const high = TITLE + axes.length * tall + (mine[1] ? 34 : 10);
     const place = flow(page.width, 0, high), top = page.height + 6;
+    let under = 0; // the width that is free below W_query and W_key, beside W_value
     const cell = limit(Math.floor((page.width - whole) / mine[0][0].length), 24, few ? CELL : 26);
     mine.forEach((matrix, m) => {
       if (m < from) return;
@@ -224,6 +231,7 @@ export default figure((data) => {
       const spot = place(left + Math.max(wide, LETTER * title.length) + 10),
         x = spot.x + left,
         y = top + spot.y + TITLE;
+      if (m > 1 && !spot.y) under = spot.x;
       page.words(x, y - 12, title, BOLD, `title ${m}`);
       if (word && mine[1] && m < 2) {
         page.words(x, y + axes.length * tall + 9, `bold: features of “${word}”`, "", `bold ${m}`);
@@ -248,17 +256,17 @@ export default figure((data) => {
       named.forEach((name, c) => page.words(x + (c + 0.5) * cell, page.height + 8, name, MIDDLE, `output ${c}`));
       if (named.length) page.height += 16;
     });
-    return { next: place, top, low: page.height, tall };
+    return { next: place, top, low: page.height, tall, under };
   }
 
   // How the scores of the words that matter come about: the query beside their keys, the products and the weights.
-  function scoring(page, { next, top, low, tall }, { queries, keys, scores, weights, root, row, names, told }) {
+  function scoring(page, { next, top, low, tall, under }, { queries, keys, scores, weights, root, row, names, told }) {
     const seen = told.slice(0, page.width < 460 ? MOST_KEYS : 2 * MOST_KEYS), columns = seen.map((key) => names[key]);
     const vectors = seen.map((key) => keys[key]);
     if (!one) [columns, vectors].forEach((list, k) => list.unshift(["query", queries[row]][k]));
     const wide = 58, ended = one ? 0 : wide, colour = signedColour(ample(4, reachOf(vectors)));
-    const spot = next((one ? 0 : 30) + columns.length * wide), beside = spot.x > 0;
-    const x = spot.x + (one ? 0 : 30), y = beside ? top + spot.y + TITLE : low + TITLE + 6;
+    const left = one ? 0 : 30, needs = left + columns.length * wide, spot = next(needs), x = spot.x + left;
+    const y = TITLE + (spot.x || needs < under ? top + spot.y : low + 6);
     columns.forEach((name, c) => page.words(x + (c + 0.5) * wide, y - 12, short(name), BOLD + MIDDLE, `key ${c}`));
     page.grid("keys", x, y, wide, tall, transposed(vectors), {
       colour: (value) => value ? colour(value) : EMPTY,

@@ -1,10 +1,12 @@
 // Message: a plain layer holds the whole table of scores at once; tiling holds one tile of it and two numbers a row.
 // Chapter 10: causal attention in tiles, with the largest score, the total and the output of each query so far.
-import { BOLD, chunks, dot, figure, fixed, LEAK, limit, longest, MIDDLE, range, say, short, sum } from "./base.js";
+import { BOLD, chunks, dot, figure, fixed, LEAK, limit, longest, MIDDLE, range, short, sum } from "./base.js";
 import { arrow, GREEN } from "./vectors.js";
 
 const LARGEST = 52, HIGHEST = 420, NUMBERED = 30, NAMED = 13, TOP = 46, GAP = 30, WHOLE = 120;
 const KEPT = [0, 124, 190, 0.75]; // in memory: numbers of rows; scores are green
+const FORGOTTEN = [128, 128, 128, 0.35], TO_COME = [128, 128, 128, 0.1], NEVER = [128, 128, 128, 0]; // tiles not in memory
+const LOOKS = [["forgotten", FORGOTTEN, 0], ["to come", TO_COME, 88], ["never computed", NEVER, 164]];
 const NOTHING = { factor: 0, largest: -Infinity, total: 0, mixed: [] };
 
 const list = ({ total, mixed }) => mixed.map((number) => fixed(number / total)).join(" ");
@@ -36,6 +38,8 @@ export default figure(({ names, scores, values, size: atFirst }) => {
   function draw(page, { tile, length, forgotten }, at) {
     const tiles = tilesOf(length), place = Math.min(tile, tiles.length) - 1, [top, start] = tiles[place];
     const end = Math.min(T, start + length), rows = range(T).slice(top, top + length), keys = range(end).slice(start);
+    const tileAt = (row, key) =>
+      tiles.findIndex(([y, x]) => row >= y && row < y + length && key >= x && key < x + length);
     const isRead = (row, key) => row < top || rows.includes(row) && key < end;
     const kept = range(T).filter((row) => isRead(row, 0)).map((row) =>
       rowRead(row, row < top ? T : end, length, forgotten)
@@ -46,7 +50,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     page.controls.tile.max = tiles.length;
 
     const narrow = page.width < 700, number = narrow ? 34 : 46, travel = narrow ? 18 : 40, much = T * T;
-    const titles = narrow ? T > 6 ? ["output"] : ["max", "sum", "output"] : ["max m", "sum ℓ", "output so far"];
+    const titles = narrow ? T > 6 ? ["output"] : ["max", "sum", "output"] : ["max m", "sum ℓ", "output"];
     const left = longest(names) + 8, kinds = titles.length + numbers - 1;
     const room = page.width - left - travel - kinds * number - 6, made = rows.length * keys.length;
     const cell = Math.floor(
@@ -58,10 +62,10 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const below = TOP + top * cell, tall = rows.length * cell, whole = narrow ? Math.floor(WHOLE / T) : cell;
 
     // Filled cells are in memory: every score of a plain layer; in tiles, one tile with its numbers and the kept sums.
-    const from = narrow ? TOP + high + 12 : 0;
+    const from = narrow ? TOP + high + 32 : 0;
     page.heading(left, from, "a plain layer", `${much} scores, masked ones too`);
     page.grid("whole", left, from + TOP, whole, whole, scores, { ...scored, text: () => "", hidden });
-    page.heading(own, 0, "in tiles", `${made} of ${much} at once${narrow ? "" : "; grey: forgotten"}`);
+    page.heading(own, 0, "in tiles", `${made} of ${much} ${narrow ? "" : "scores "}at once`);
     if (cell >= NAMED) page.column(left - 6, TOP, cell, names.map(short), rows);
     page.grid(
       "table",
@@ -71,13 +75,12 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       cell,
       scores,
       {
-        text: () => "",
-        hidden,
-        colour: (_, row, key) => [128, 128, 128, isRead(row, key) ? 0.16 : 0.05],
+        text: (_, row, key) =>
+          row % length || key % length || cell < NAMED || tileAt(row, key) === place ? "" : tileAt(row, key) + 1 || "",
+        colour: (_, row, key) => tileAt(row, key) < 0 ? NEVER : isRead(row, key) ? FORGOTTEN : TO_COME,
         label: "scores and shares",
         press: (row, key) => {
-          const pressed = tiles.findIndex(([y, x]) => row >= y && row < y + length && key >= x && key < x + length);
-          if (pressed >= 0) page.change({ tile: pressed + 1 });
+          if (tileAt(row, key) >= 0) page.change({ tile: tileAt(row, key) + 1 });
         },
       },
     );
@@ -99,7 +102,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     arrow(page, "travel", [own + end * cell + 3, middle], [right - 2, middle], "stroke-width:3");
 
     // What is kept of the rows at work, and what is left of those above: their outputs.
-    page.heading(right, 0, "kept per row", "");
+    page.heading(right, 0, "kept per row so far", "");
     titles.forEach((title, k) =>
       page.words(right + (k + (k === titles.length - 1 ? numbers : 1) / 2) * number, 26, title, MIDDLE) // over all of an output
     );
@@ -121,7 +124,12 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       const look = MIDDLE + (row < top ? "" : BOLD) + (wrong.includes(names[row]) ? `;fill:rgb(${LEAK})` : "");
       now.mixed.forEach((part, k) => page.words(at(k), y, fixed(part / now.total), look));
     });
-    page.height = from + TOP + T * whole + 8;
+    LOOKS.forEach(([says, look, offset], k) => {
+      const x = offset + (narrow ? 0 : own), y = TOP + high + 6;
+      page.box(`look ${k}`, x, y, 12, 12, `fill:rgb(${look});stroke:#808080`);
+      page.words(x + 17, y + 6, says, "", `look ${k}`);
+    });
+    page.height = narrow ? from + TOP + T * whole + 8 : TOP + high + 30;
     if (!narrow) { // the sums of the last row, with their numbers
       const { factor, largest, total } = kept.at(-1), old = before.at(-1), more = fixed(total - factor * old.total);
       const shrinks = forgotten
@@ -160,7 +168,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     return `Tile ${
       place + 1
     } of ${tiles.length}: ${made} of ${much} scores in memory, plus m and ℓ for ${rows.length} of ${T} rows; a plain layer keeps all scores.${
-      start ? say` The sums kept for "${last}" are multiplied by ${factor}.` : ""
+      start ? ` The sums kept for "${last}" are multiplied by ${fixed(factor, 3)}.` : ""
     }${wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""}`;
   }
 
