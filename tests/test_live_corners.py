@@ -340,7 +340,9 @@ def test_a_small_map_is_read_while_the_large_one_stays(see):
 
     def most(map):
         shares = {"[CLS]": map[:, 0], "[SEP]": map[:, 3]}
-        shares |= {name: map.diagonal(k) for name, k in [("the token before", -1), ("itself", 0), ("the token after", 1)]}
+        shares |= {
+            name: map.diagonal(k) for name, k in [("the token before", -1), ("itself", 0), ("the token after", 1)]
+        }
         name, share = max(((name, part.mean()) for name, part in shares.items()), key=lambda pair: pair[1])
         means, names = map.mean(dim=0), ["[CLS]", "a", "b", "[SEP]"]
         best = [key for key in range(4) if means[key] > 0.7 * means.max()]

@@ -164,7 +164,8 @@ def quiz(id: str, *choices: str) -> Message:
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if id not in own_code.right_attempts:
-        return Message(f'A quiz needs a right answer from this session. First run `check("{id}", {EXERCISES[id].name})`.')
+        run = f'`check("{id}", {EXERCISES[id].name})`'
+        return Message(f"A quiz needs a right answer from this session. First run {run}.")
     program, asked = own_code.questions(id)
     if not asked:
         return Message("There is nothing to ask about this answer.")

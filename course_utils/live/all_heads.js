@@ -20,6 +20,7 @@ import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js
 
 const GAP = 4, TOP = 46, HEADLINE = 26, BESIDE = 330; // room for the large map
 const MOST = 0.5, FEW = 2; // of all weight: then a head has a habit; else, so many tokens are named
+const OTHER = "anything else";
 const SPECIAL = /^\[.*]$/; // tokens that are no words
 const SAYS = "on average, tokens give most weight to ";
 
@@ -30,23 +31,25 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     both = [...names, ...beside?.names ?? []],
     least = other && Math.max(names.length, beside.names.length);
 
-  // How many heads have which habit, the most frequent first.
-  const counts = new Map();
-  layers.flat().forEach((values) => {
-    const [{ reads, share }] = habits(values, names);
-    if (share > MOST) counts.set(reads, (counts.get(reads) ?? 0) + 1);
-  });
-  const families = [...counts].sort(([, a], [, b]) => b - a).map(([reads, count], place) =>
-    place ? `${reads}: ${count}` : `heads that mostly read ${reads}: ${count} of ${layers.length * heads}`
-  );
+  // How many heads of some layers have which habit, the most frequent first.
+  function families(layers, names) {
+    const counts = new Map();
+    layers.flat().forEach((values) => {
+      const [{ reads, share }] = habits(values, names), habit = share > MOST ? reads : OTHER;
+      counts.set(habit, (counts.get(habit) ?? 0) + 1);
+    });
+    return [...counts].sort(([one, a], [two, b]) => (one === OTHER) - (two === OTHER) || b - a);
+  }
+  const whole = layers.length * heads,
+    [here, there] = [[layers, names], other && [other, beside.names]].map((all) => all && families(...all));
 
   function draw(page, { layer, head, query }, at) {
     const large = layers[layer][head], pointed = at?.part === "all", title = `layer ${layer}, head ${head}`;
     const narrow = page.width < 700;
     let top = TOP, said = "";
     if (other) { // the two sentences first, and all heads below them
-      const [here, there] = [[large, names], [other[layer][head], beside.names]].map((one) => read(...one));
-      const finding = here === there ? `reads ${here} in both sentences` : `reads ${here} here, ${there} there`;
+      const [one, two] = [[large, names], [other[layer][head], beside.names]].map((map) => read(...map));
+      const finding = one === two ? `reads ${one} in both sentences` : `reads ${one} here, ${two} there`;
       page.words(0, 10, `${title} ${narrow ? "on two sentences" : finding}`, BOLD, "headline");
       const wide = narrow ? page.width : page.width / 2;
       said += enlarge("large", large, names, { y: HEADLINE, row: query, room: wide, scale: false });
@@ -55,10 +58,16 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
       page.height = Math.max(first, page.height);
       top += page.height + 8;
     }
+    const [[reads]] = here, count = (all) => new Map(all).get(reads) ?? 0;
+    const habit = `heads that mostly read ${reads}: ${count(here)} of ${whole}`;
     page.words(
       0,
       top - 36,
-      (other && !narrow ? "on the first sentence, " : "") + families.slice(0, narrow ? 1 : families.length).join(", "),
+      narrow
+        ? habit
+        : there
+        ? `${habit} on the first sentence, ${count(there)} on the second`
+        : `heads that mostly read ${here.map(([name, count]) => `${name}: ${count}`).join("; ")}`,
       BOLD,
       "families",
     );

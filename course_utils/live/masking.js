@@ -3,7 +3,7 @@
 import { EMPTY, figure, LEAK, say, softmax, sum } from "./base.js";
 import { maps } from "./maps.js";
 
-const BEFORE = 0, YES = [8, 81, 156];
+const BEFORE = 0, USES = [0, 124, 190, 0.3];
 
 export default figure(({ names, scores }) => {
   function draw(page, { mask, when, renormalised }, at) {
@@ -26,13 +26,17 @@ export default figure(({ names, scores }) => {
       {
         key: "influence: dependency matrix",
         label: "influence: dependency matrix",
-        title: leaks ? "outputs still use later words" : "outputs use no later words",
+        title: !leaks
+          ? "outputs use no later words"
+          : mask
+          ? "softmax's sum still has later words"
+          : "outputs use later words",
         values: depends,
         axes: ["output of", "input of"],
-        colour: (yes, output, input) => !yes ? EMPTY : input > output ? LEAK : YES,
-        text: (value) => value ? "yes" : "·",
+        colour: (uses, output, input) => !uses ? EMPTY : input > output ? LEAK : USES,
+        text: (uses, output, input) => !uses ? "·" : input > output ? "leak" : "",
       },
-    ], { names, at });
+    ], { names, at, marks: [["uses", USES], ["leak", LEAK]] });
     if (said) return `${said}.`;
     if (at) {
       const { row, column } = at;

@@ -110,7 +110,7 @@ export default figure((data) => {
       if (!one) { // the word that should be read, unless there are too many
         bold = [row, aims.length && aims.length <= FEW_WORDS ? aims[0] : most(weights[row])].map((word) => [
           called[word],
-          puzzle.rows[rows[word]].flatMap((number, axis) => number ? [axis] : []), // where its numbers are
+          puzzle.rows[rows[word]], // its features
         ]);
       }
       const goal = reading && goalOf(reading)?.[row];
@@ -220,13 +220,17 @@ export default figure((data) => {
       tall = few ? ROW : LOW;
     const high = TITLE + axes.length * tall + (mine[1] ? 34 : 10);
     const place = flow(page.width, 0, high), top = page.height + 6;
+    const colours = signedColour(ample(4, reachOf(mine.flat()))), colour = (value) => value ? colours(value) : EMPTY;
     let under = 0; // the width that is free below W_query and W_key, beside W_value
     const cell = limit(Math.floor((page.width - whole) / mine[0][0].length), 24, few ? CELL : 26);
     mine.forEach((matrix, m) => {
       if (m < from) return;
       const left = m === from ? whole : longest(ends) * WIDER + 14; // the first says "position 4", the next ones "4"
-      const colour = (value) => value ? signedColour(ample(4, reachOf(matrix)))(value) : EMPTY;
-      const [word, rows] = bold[+(m > 0)] ?? [], wide = matrix[0].length * cell;
+      const [word, features] = bold[+(m > 0)] ?? [], rows = features && range(axes.length).filter((r) => features[r]);
+      const names = (m === from ? axes : ends).map((axis, r) =>
+        features?.[r] && features[r] !== 1 ? `${axis} ${features[r]}` : axis
+      );
+      const wide = matrix[0].length * cell;
       const title = titles[m] + owner + (mine[1] && word ? `: “${word}” ${DOES[m]}` : "");
       const spot = place(left + Math.max(wide, LETTER * title.length) + 10),
         x = spot.x + left,
@@ -236,7 +240,7 @@ export default figure((data) => {
       if (word && mine[1] && m < 2) {
         page.words(x, y + axes.length * tall + 9, `bold: features of “${word}”`, "", `bold ${m}`);
       }
-      page.column(x - 6, y, tall, (m === from ? axes : ends).map(short), rows);
+      page.column(x - 6, y, tall, names.map(short), rows);
       page.grid(titles[m], x, y, cell, tall, matrix, {
         colour,
         text: (value) => value || !mine[1] ? plain(value) : "",
@@ -256,20 +260,24 @@ export default figure((data) => {
       named.forEach((name, c) => page.words(x + (c + 0.5) * cell, page.height + 8, name, MIDDLE, `output ${c}`));
       if (named.length) page.height += 16;
     });
-    return { next: place, top, low: page.height, tall, under };
+    return { next: place, top, low: page.height, tall, under, colour };
   }
 
   // How the scores of the words that matter come about: the query beside their keys, the products and the weights.
-  function scoring(page, { next, top, low, tall, under }, { queries, keys, scores, weights, root, row, names, told }) {
+  function scoring(
+    page,
+    { next, top, low, tall, under, colour },
+    { queries, keys, scores, weights, root, row, names, told },
+  ) {
     const seen = told.slice(0, page.width < 460 ? MOST_KEYS : 2 * MOST_KEYS), columns = seen.map((key) => names[key]);
     const vectors = seen.map((key) => keys[key]);
     if (!one) [columns, vectors].forEach((list, k) => list.unshift(["query", queries[row]][k]));
-    const wide = 58, ended = one ? 0 : wide, colour = signedColour(ample(4, reachOf(vectors)));
+    const wide = 58, ended = one ? 0 : wide;
     const left = one ? 0 : 30, needs = left + columns.length * wide, spot = next(needs), x = spot.x + left;
     const y = TITLE + (spot.x || needs < under ? top + spot.y : low + 6);
     columns.forEach((name, c) => page.words(x + (c + 0.5) * wide, y - 12, short(name), BOLD + MIDDLE, `key ${c}`));
     page.grid("keys", x, y, wide, tall, transposed(vectors), {
-      colour: (value) => value ? colour(value) : EMPTY,
+      colour,
       text: plain,
     });
     const rows = [["q · k", (key) => scores[row][key] * root], [`÷ ${plain(root)}`, (key) => scores[row][key]], [
