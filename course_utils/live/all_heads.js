@@ -2,12 +2,15 @@
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
 import {
   BOLD,
+  EMPTY,
   ending,
   figure,
   fixed,
   flow,
   found,
+  HEADS,
   leading,
+  LETTER,
   limit,
   range,
   short,
@@ -31,17 +34,18 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     both = [...names, ...beside?.names ?? []],
     least = other && Math.max(names.length, beside.names.length);
 
-  // How many heads of some layers have which habit, the most frequent first.
-  function families(layers, names) {
-    const counts = new Map();
-    layers.flat().forEach((values) => {
-      const [{ reads, share }] = habits(values, names), habit = share > MOST ? reads : OTHER;
-      counts.set(habit, (counts.get(habit) ?? 0) + 1);
-    });
-    return [...counts].sort(([one, a], [two, b]) => (one === OTHER) - (two === OTHER) || b - a);
-  }
-  const whole = layers.length * heads,
-    [here, there] = [[layers, names], other && [other, beside.names]].map((all) => all && families(...all));
+  // Each head's habit, and how many heads have which, the most frequent first.
+  const habitsOf = (layers, names) =>
+    layers.map((line) =>
+      line.map((values) => {
+        const [{ reads, share }] = habits(values, names);
+        return share > MOST ? reads : OTHER;
+      })
+    );
+  const mine = habitsOf(layers, names), there = other && habitsOf(other, beside.names).flat();
+  const count = (all, reads) => sum(all.map((habit) => +(habit === reads))), every = mine.flat();
+  const kinds = [...new Set(every)].sort((a, b) => (a === OTHER) - (b === OTHER) || count(every, b) - count(every, a));
+  const kindColour = (kind) => kind === OTHER ? EMPTY : HEADS[kinds.indexOf(kind)];
 
   function draw(page, { layer, head, query }, at) {
     const large = layers[layer][head], pointed = at?.part === "all", title = `layer ${layer}, head ${head}`;
@@ -49,8 +53,10 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     let top = TOP, said = "";
     if (other) { // the two sentences first, and all heads below them
       const [one, two] = [[large, names], [other[layer][head], beside.names]].map((map) => read(...map));
-      const finding = one === two ? `reads ${one} in both sentences` : `reads ${one} here, ${two} there`;
-      page.words(0, 10, `${title} ${narrow ? "on two sentences" : finding}`, BOLD, "headline");
+      const finding = one === two
+        ? `${title} reads ${one} in both sentences`
+        : `of the words, ${title} reads ${one} here, ${two} there`;
+      page.words(0, 10, narrow ? `${title} on two sentences` : finding, BOLD, "headline");
       const wide = narrow ? page.width : page.width / 2;
       said += enlarge("large", large, names, { y: HEADLINE, row: query, room: wide, scale: false });
       const [first, place] = [page.height, wide < page.width ? { x: wide, y: HEADLINE } : { y: page.height + 8 }];
@@ -58,28 +64,27 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
       page.height = Math.max(first, page.height);
       top += page.height + 8;
     }
-    const [[reads]] = here, count = (all) => new Map(all).get(reads) ?? 0;
-    const habit = `heads that mostly read ${reads}: ${count(here)} of ${whole}`;
-    page.words(
-      0,
-      top - 36,
-      narrow
-        ? habit
-        : there
-        ? `${habit} on the first sentence, ${count(there)} on the second`
-        : `heads that mostly read ${here.map(([name, count]) => `${name}: ${count}`).join("; ")}`,
-      BOLD,
-      "families",
-    );
+    const [reads] = kinds, share = `${reads}: ${count(every, reads)} of ${every.length}`;
+    const told = there
+      ? [`${share} on the first sentence (below), ${count(there, reads)} on the second`]
+      : kinds.map((kind) => `${kind}: ${count(every, kind)}`);
+    const spot = flow(1e9, 0, 0);
+    ["heads mostly read", ...narrow ? [share] : told].forEach((says, k) => {
+      const { x } = spot(says.length * LETTER + 26);
+      if (k) page.box(`kind ${k}`, x, top - 38, 14, 4, `fill:rgb(${kindColour(kinds[k - 1])})`);
+      page.words(x + (k ? 20 : 0), top - 36, says, BOLD, `kind ${k}`);
+    });
     // beside the large map, where that fits there
     const room = other || page.width * 0.45 - 14 < BESIDE ? page.width : page.width * 0.55;
     const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 44));
     const low = top + layers.length * step + 10;
     headLabels(page, LABELS, top, step, step, layers.length, heads, { layer, head });
     layers.forEach((maps, l) =>
-      maps.forEach((values, h) =>
-        image(page, LABELS + h * step + GAP / 2, top + l * step + GAP / 2, step - GAP, step - GAP, values, weightColour)
-      )
+      maps.forEach((values, h) => {
+        const [x, y, side] = [LABELS + h * step + GAP / 2, top + l * step + GAP / 2, step - GAP];
+        image(page, x, y, side, side, values, weightColour);
+        page.box(`habit ${l} ${h}`, x, y + side, side, 3, `fill:rgb(${kindColour(mine[l][h])})`);
+      })
     );
     page.board(
       "all",

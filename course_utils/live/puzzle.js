@@ -36,6 +36,7 @@ const CELL = 38,
   THROWS = 20,
   PAUSE = 300,
   WIDER = 1.12, // than other letters, bold ones
+  PALEST = 0.2, // so that no number looks like 0
   MOST_KEYS = 4,
   FEW_WORDS = 2; // that a query should read
 const NAMES = { query: ["query"], table: ["embeddings"] },
@@ -192,7 +193,7 @@ export default figure((data) => {
       BOLD,
       "hits",
     );
-    page.words(0, 32, `a column is one draw: each head gives 0 or 2 × ${plain(gives[0])}`);
+    page.words(0, 32, `each column is a dropout draw: 0 or 2 × ${plain(gives[0])} per head`);
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {
@@ -220,7 +221,8 @@ export default figure((data) => {
       tall = few ? ROW : LOW;
     const high = TITLE + axes.length * tall + (mine[1] ? 34 : 10);
     const place = flow(page.width, 0, high), top = page.height + 6;
-    const colours = signedColour(ample(4, reachOf(mine.flat()))), colour = (value) => value ? colours(value) : EMPTY;
+    const shades = signedColour(ample(4, reachOf(mine.flat())));
+    const colour = (value) => value ? shades(value).with(3, Math.max(PALEST, shades(value)[3])) : EMPTY;
     let under = 0; // the width that is free below W_query and W_key, beside W_value
     const cell = limit(Math.floor((page.width - whole) / mine[0][0].length), 24, few ? CELL : 26);
     mine.forEach((matrix, m) => {
