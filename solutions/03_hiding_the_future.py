@@ -573,7 +573,7 @@ live.show_masking(attention, inputs, tokens)
 # %% [markdown]
 # What counts is the triangle on the right. With zeros after softmax, a hatched cell on the left has no weight, but its
 # word still has an influence: every output depends on every input. Renormalise, and the triangle is back. Turn the mask
-# off: every row sums to 1, yet all 36 cells say yes. So rows that sum to 1 prove nothing.
+# off: every row sums to 1, yet 15 cells leak. So rows that sum to 1 prove nothing.
 #
 # ## A row with nothing left
 #

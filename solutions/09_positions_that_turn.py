@@ -647,10 +647,10 @@ def hidden_from(queries, keys, mask=None, window=None):
 # the number of tokens so far; it rejects what does not fit, and drops tokens that have left the window.
 # `fused_attention` calls the kernel, which officially needs a full mask to hide more than the future. So a window is
 # processed in blocks of queries that share a small mask, and padding and sinks are encoded as one more number in each
-# query and key. With only a window, padding or sinks, a layer of width 256 or more keeps at most about 1.5 times as
-# much for its derivatives as with none (PyTorch 2.11 to 2.15). If the window is wide, narrower layers and those with
-# sinks or few key heads can keep more. On a CPU, three things still need a stored matrix: a mask with an entry for each
-# pair of tokens, $(B, T, T)$; soft-capped scores; and dropout.
+# query and key. With just one of these (a window, padding or sinks), a layer of width 256 or more keeps at most about
+# 1.5 times as much for its derivatives as with none (PyTorch 2.11 to 2.15). If the window is wide, narrower layers and
+# those with sinks or few key heads can keep more. On a CPU, three things still need a stored matrix: a mask with an
+# entry for each pair of tokens, $(B, T, T)$; scores kept within bounds (soft-capped); and dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):

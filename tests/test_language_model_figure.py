@@ -47,7 +47,7 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
     shown = page.opened(chromium, tmp_path, shown_figure().html())
     said = page.said(shown)
     assert said.startswith('Layer 1, head 2: query "Mary (4)" attends most to "Mary (4)" (1.00).'), said
-    assert 'next word is "a", 0.500; without layer 1, head 2 it gets 0.125, and "b" is likeliest' in said
+    assert 'next word is "a", 0.500; without layer 1, head 2, it gets 0.125, and "b" is likeliest' in said
     bars = ["0.500", "0.125", "0.200", "0.200", "0.100", "0.100"]
     assert sorted(n for n in page.numbers(shown) if len(n) == 5) == sorted([*bars, "0.125"]), "and in the title"
     board = shown.get_by_role("application", name="All heads")
@@ -57,7 +57,7 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
     assert page.state(shown)["layer"] == page.state(shown)["head"] == 0
     assert 'attends most to "When" (0.20)' in page.said(
         shown
-    ) and "without layer 0, head 0 it gets 0.500." in page.said(shown)
+    ) and "without layer 0, head 0, it gets 0.500." in page.said(shown)
 
 
 @browser.needs_chromium
@@ -83,7 +83,12 @@ def test_a_head_is_said_to_hold_back_the_word_that_it_reads_only_if_that_is_like
     assert ("layer 1, head 2 reads “Mary” and makes it less likely" in texts) == (chance > 2 * 0.2)
     assert (f"“Mary” gets {chance:.3f} without layer 1, head 2" in texts) == (chance <= 2 * 0.2)
     factor = max(chance / 0.2, 0.2 / chance)
-    assert {"each head makes “Mary”", "less likely", "more likely", f"up to {factor:.1f}-fold (log)"} <= set(texts)
+    assert {
+        "each head makes “Mary”",
+        "less likely",
+        "more likely",
+        f"full colour: {factor:.1f}-fold (log scale)",
+    } <= set(texts)
     assert [text for text in texts if text.startswith('"')] == ['"a"', '"Mary"', '"c"']
 
 
@@ -93,7 +98,7 @@ def test_a_click_on_a_head_puts_it_into_the_box_and_a_second_one_takes_it_out(ch
     own = '<div class="own-sentence"><input></div>'
     box = f'<div class="cell">{own}<div class="heads-off"><input value="0.1"></div>{{}}</div>'
     shown = page.opened(chromium, tmp_path, box.format(language_model.language_model_figure([live_run], 0, 1).html()))
-    assert "without 0.1 it gets 0.400." in page.said(shown)
+    assert "without 0.1, it gets 0.400." in page.said(shown)
     board, entry = shown.get_by_role("application", name="All heads"), shown.locator(".heads-off input")
     size = board.bounding_box()
     places = [{"x": size["width"] * 5 / 6, "y": size["height"] * 3 / 4}, {"x": size["width"] / 2, "y": 5}]

@@ -341,18 +341,19 @@ def test_a_small_map_is_read_while_the_large_one_stays(see):
     def most(map):
         shares = {"[CLS]": map[:, 0], "[SEP]": map[:, 3]}
         shares |= {
-            name: map.diagonal(k) for name, k in [("the token before", -1), ("itself", 0), ("the token after", 1)]
+            name: map.diagonal(k)
+            for name, k in [("the token before", -1), ("the token itself", 0), ("the token after", 1)]
         }
         name, share = max(((name, part.mean()) for name, part in shares.items()), key=lambda pair: pair[1])
         means, names = map.mean(dim=0), ["[CLS]", "a", "b", "[SEP]"]
         best = [key for key in range(4) if means[key] > 0.7 * means.max()]
         if share > 0.5:
-            said = f"{name} ({share:.2f})"
+            said = f"give the most weight to {name} ({share:.2f})"
         elif len(best) > 2:
-            said = "many tokens about equally"
+            said = "give many tokens about equal weight"
         else:
-            said = " and ".join(f'"{names[key]}" ({means[key]:.2f})' for key in best)
-        return f"on average, tokens give most weight to {said}."
+            said = "give the most weight to " + " and ".join(f'"{names[key]}" ({means[key]:.2f})' for key in best)
+        return f"on average, tokens {said}."
 
     assert page.said(shown) == f"Layer 0, head 0: {most(table[0, 0])}"
     assert frames(shown, PICKED) == 1

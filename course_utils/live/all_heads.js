@@ -23,9 +23,9 @@ import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js
 
 const GAP = 4, TOP = 46, HEADLINE = 26, BESIDE = 330; // room for the large map
 const MOST = 0.5, FEW = 2; // of all weight: then a head has a habit; else, so many tokens are named
-const OTHER = "anything else";
+const OTHER = "a mixture";
 const SPECIAL = /^\[.*]$/; // tokens that are no words
-const SAYS = "on average, tokens give most weight to ";
+const SAYS = "on average, tokens ";
 
 export default figure(({ names, weights, layer: firstLayer, head: firstHead, beside }) => {
   const layers = unpacked(weights),
@@ -53,9 +53,8 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     let top = TOP, said = "";
     if (other) { // the two sentences first, and all heads below them
       const [one, two] = [[large, names], [other[layer][head], beside.names]].map((map) => read(...map));
-      const finding = one === two
-        ? `${title} reads ${one} in both sentences`
-        : `of the words, ${title} reads ${one} here, ${two} there`;
+      const where = one === two ? `${one} in both sentences` : `${one} in the first sentence, ${two} in the second`;
+      const finding = `${where.includes("“") ? "of the words, " : ""}this head reads ${where}`;
       page.words(0, 10, narrow ? `${title} on two sentences` : finding, BOLD, "headline");
       const wide = narrow ? page.width : page.width / 2;
       said += enlarge("large", large, names, { y: HEADLINE, row: query, room: wide, scale: false });
@@ -64,12 +63,17 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
       page.height = Math.max(first, page.height);
       top += page.height + 8;
     }
-    const [reads] = kinds, share = `${reads}: ${count(every, reads)} of ${every.length}`;
-    const told = there
-      ? [`${share} on the first sentence (below), ${count(there, reads)} on the second`]
+    const [reads] = kinds, [first, second] = [every, there ?? []].map((all) => count(all, reads));
+    const told = narrow
+      ? []
+      : there
+      ? [`${reads}: ${first} of ${every.length} on the first sentence (below), ${second} on the second`]
       : kinds.map((kind) => `${kind}: ${count(every, kind)}`);
+    const leader = narrow
+      ? `${there ? "first sentence: " : ""}${first} of ${every.length} heads mostly read ${reads}`
+      : "heads mostly read";
     const spot = flow(1e9, 0, 0);
-    ["heads mostly read", ...narrow ? [share] : told].forEach((says, k) => {
+    [leader, ...told].forEach((says, k) => {
       const { x } = spot(says.length * LETTER + 26);
       if (k) page.box(`kind ${k}`, x, top - 38, 14, 4, `fill:rgb(${kindColour(kinds[k - 1])})`);
       page.words(x + (k ? 20 : 0), top - 36, says, BOLD, `kind ${k}`);
@@ -112,15 +116,17 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     }
     return said
       ? `${title}, ${said}.`
-      : query >= 0
-      ? `${title}: ${favourites(large[query], names, names[query])}.`
-      : `${title}: ${SAYS}${most(large, names)}${
-        other ? ` in the first sentence, to ${most(other[layer][head], beside.names)} in the second` : ""
+      : `${title}: ${
+        query >= 0
+          ? `${other ? "in the first sentence, " : ""}${favourites(large[query], names, names[query])}`
+          : `${SAYS}${most(large, names)}${
+            other ? `; in the second sentence, they ${most(other[layer][head], beside.names)}` : ""
+          }`
       }.`;
 
     // A head's map; with two sentences, what all its queries together read stands out.
     function enlarge(key, values, names, more) {
-      const columns = transposed(values).map(sum), [{ reads, share }] = habits(values, names);
+      const columns = meansOf(values), [{ reads, share }] = habits(values, names);
       const words = names.filter((name) => !SPECIAL.test(name)).map(unnumbered).join(" ");
       const known = share > MOST && !narrow ? `: mostly reads ${reads}` : "";
       return maps(page, [{
@@ -152,26 +158,29 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
       [names[0], (key) => key === 0],
       [names.at(-1), (key) => key === names.length - 1],
       ["the token before", (key, t) => key === t - 1],
-      ["itself", (key, t) => key === t],
+      ["the token itself", (key, t) => key === t],
       ["the token after", (key, t) => key === t + 1],
     ].map(([reads, chosen]) => ({ reads, share: mean(chosen) })).sort((a, b) => b.share - a.share);
   }
 
+  const meansOf = (weights) => transposed(weights).map((column) => sum(column) / weights.length);
+
   // What a head reads: its habit, or the words, without [CLS] and the like.
   function read(weights, names) {
-    const [{ reads, share }] = habits(weights, names), columns = transposed(weights).map(sum);
+    const [{ reads, share }] = habits(weights, names), means = meansOf(weights);
     const kept = range(names.length).filter((key) => !SPECIAL.test(names[key]));
-    return share > MOST ? reads : found(kept.map((key) => names[key]), kept.map((key) => columns[key]));
+    return share > MOST ? reads : found(kept.map((key) => names[key]), kept.map((key) => means[key]));
   }
 
-  // What tokens give most weight to, on average, and how much.
+  // What tokens give the most weight to, on average, and how much.
   function most(weights, names) {
-    const means = transposed(weights).map((column) => sum(column) / names.length), best = leading(means);
-    const [{ reads, share }] = habits(weights, names);
-    if (share > MOST) return `${reads} (${fixed(share)})`;
-    return best.length > FEW
-      ? "many tokens about equally"
-      : best.map((key) => `"${names[key]}" (${fixed(means[key])})`).join(" and ");
+    const means = meansOf(weights), best = leading(means), [{ reads, share }] = habits(weights, names);
+    if (share <= MOST && best.length > FEW) return "give many tokens about equal weight";
+    return `give the most weight to ${
+      share > MOST
+        ? `${reads} (${fixed(share)})`
+        : best.map((key) => `"${names[key]}" (${fixed(means[key])})`).join(" and ")
+    }`;
   }
 
   return {

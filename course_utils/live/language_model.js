@@ -60,7 +60,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
 
     const high = 13,
       legend = narrow ? page.height + 16 : end,
-      top = legend + TOP + (colour === 2 ? 44 : 0),
+      top = legend + TOP + (colour === 2 ? 62 : 0),
       step = Math.floor(limit((wide - LABELS) / heads, 10, 34));
     const effects = each?.map((line) => line.map((chances) => -Math.log(gain(chances)))); // of having the head
     const shown = colour === 2 ? effects : layers.map((line) => line.map((rows) => rows[T - 1][colour ? T - 2 : 0]));
@@ -79,10 +79,11 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     if (colour === 2) { // how much a head changes the chance of the word
       const factor = fixed(Math.exp(reachOf(effects)), 1);
       page.words(0, legend + 7, `each head makes “${short(word)}”`, BOLD, "meaning");
-      ["less likely", "more likely", `up to ${factor}-fold (log)`].forEach((says, k) => {
-        if (k < 2) page.box(`scale ${k}`, 100 * k, legend + 22, 14, 12, `fill:rgb(${signedColour(1)(2 * k - 1)})`);
-        page.words(100 * k + (k < 2 ? 20 : 0), legend + 29, says, "", `scale ${k}`);
+      ["less likely", "more likely"].forEach((says, k) => {
+        page.box(`scale ${k}`, 110 * k, legend + 22, 14, 12, `fill:rgb(${signedColour(1)(2 * k - 1)})`);
+        page.words(110 * k + 20, legend + 29, says, "", `scale ${k}`);
       });
+      page.words(0, legend + 49, `full colour: ${factor}-fold (log scale)`, "", "full colour");
     }
     page.height = Math.max(low, page.height);
     const { row, column } = at ?? {};
@@ -100,13 +101,13 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const best = most(changed);
     return `${title}: ${favourites(last, names, names[T - 1])}. ` +
       `With all heads, the likeliest next word is "${words[0]}", ${fixed(before[0], 3)}${
-        without.length ? `; without ${without.join(", ")} it gets ${fixed(changed[0], 3)}` : ""
+        without.length ? `; without ${without.join(", ")}, it gets ${fixed(changed[0], 3)}` : ""
       }${best ? `, and "${words[best]}" is likeliest` : ""}.`;
   }
 
   const sentences = models.map(({ text }) => text),
     offered = ["last token to the first", "last token to the one before"];
-  if (models.every(({ each }) => each)) offered.push("effect of switching it off");
+  if (models.every(({ each }) => each)) offered.push("effect on the next word");
   const controls = {
     colour: ["radio", "colour", offered.length - 1, offered],
     layer: ["slide", "layer", firstLayer, layers.length - 1],

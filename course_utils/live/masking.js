@@ -29,7 +29,7 @@ export default figure(({ names, scores }) => {
         title: !leaks
           ? "outputs use no later words"
           : mask
-          ? "softmax's sum still has later words"
+          ? "softmax's sum still includes later words"
           : "outputs use later words",
         values: depends,
         axes: ["output of", "input of"],

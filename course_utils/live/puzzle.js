@@ -43,7 +43,7 @@ const NAMES = { query: ["query"], table: ["embeddings"] },
   MATRICES = ["W_query", "W_key", "W_value"],
   DOES = ["asks", "answers", "gives"];
 const HOW =
-  "until every sentence of the exercise is right; this is one of them. Drag a number, type it, or press + and −.";
+  "until every sentence is read as the exercise asks; here you see one example. Drag a number, type it, or press + and −.";
 const plain = (value) => `${+value.toFixed(2)}`;
 
 export default figure((data) => {
@@ -115,9 +115,9 @@ export default figure((data) => {
         ]);
       }
       const goal = reading && goalOf(reading)?.[row];
-      const receives = `“${called[row]}” receives${stack ? " from each head" : ""}`;
+      const receives = `“${called[row]}” receives${!stack ? "" : alike ? " from each head" : ` from head ${place}`}`;
       if (context) results = { [receives]: context[row], ...goal && !stack && { wanted: goal } };
-      const gifts = (data.outputs ?? []).flatMap((name, k) => goal?.[k] ? [`${name} = ${plain(goal[k])}`] : []);
+      const gifts = (data.outputs ?? []).flatMap((name, k) => goal?.[k] ? [`${plain(goal[k])} (${name})`] : []);
       if (stack && goal) throws(page, all.map((each) => headOf(puzzle, asked(each), rows)), row, goal[0] > 0.5);
       if (whole) {
         page.height = arcs(page, {
@@ -193,7 +193,7 @@ export default figure((data) => {
       BOLD,
       "hits",
     );
-    page.words(0, 32, `each column is a dropout draw: 0 or 2 × ${plain(gives[0])} per head`);
+    page.words(0, 32, "each column is a draw of dropout; what is kept doubles");
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {
