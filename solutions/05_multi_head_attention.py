@@ -191,9 +191,9 @@ print(f"right letters in new sequences: {right.double().mean():.4f}")
 
 # %% [markdown]
 # No: the printed row has no pattern. But a score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product
-# $W_q W_k^\top$ matters. With that product, each position but the first gives its highest visible score to the key just
-# before it. In new sequences, too, every letter is right. To understand a head, look at what it does, not at one of its
-# matrices.
+# $W_q W_k^\top$ matters. With that product, each position but the first gives the key just before it the highest of all
+# visible scores. In new sequences, too, every letter is right. To understand a head, look at what it does, not at one
+# of its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights

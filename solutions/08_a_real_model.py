@@ -577,15 +577,15 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 # %% [markdown]
 # ## All 72 heads
 #
-# What do the heads do, then? Here are small maps of them all for the first sentence. Which pattern do you see most
-# often? Then choose a layer and a head to enlarge.
+# What do the heads do, then? Here are small maps of them all for the first sentence, each underlined by what the head
+# mostly reads. In which layers are the heads that read `[CLS]`? Then choose a layer and a head to enlarge.
 
 # %% name="all-heads-live"
 live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 
 # %% [markdown]
-# A few patterns recur, most often a bright column on the left, that of `[CLS]`. The enlarged head, layer 0, head 2,
-# looks at the previous token; positions alone suffice for that.
+# A few patterns recur, most often a bright column on the left, that of `[CLS]`, nearly always in layers 1 to 4. The
+# enlarged head, layer 0, head 2, looks at the previous token; positions alone suffice for that.
 #
 # Try to find the head that looks at the *next* token; it is in layer 1. Then compare layer 5, head 11, our noun head,
 # with its neighbours: is it the only one?

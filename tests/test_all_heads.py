@@ -23,15 +23,15 @@ def weights():
 def test_every_head_has_its_small_map_and_a_pressed_one_becomes_large(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, all_heads_figure(weights(), TOKENS).html())
     assert shown.locator(".course-live svg image").count() == 6 + 1, "and the scale of colours"
-    assert page.said(shown).startswith("Layer 0, head 0: on average, tokens give many tokens about equal weight")
+    assert page.said(shown).startswith("Layer 0, head 0: an average token gives many tokens about equal weight")
     small = shown.get_by_role("application", name="All heads")
     size = small.bounding_box()
     small.click(position={"x": size["width"] * 5 / 6, "y": size["height"] * 3 / 4})
     shown.mouse.move(0, 0)
     assert page.state(shown) == {"layer": 1, "head": 2, "query": -1}
-    assert page.said(shown).endswith("tokens give the most weight to the token before (1.00).")
+    assert page.said(shown).endswith("gives the most weight to the token before (1.00).")
     texts = shown.locator(".course-live svg text").all_text_contents()
-    assert {"heads mostly read", "the token before: 1", "a mixture: 5"} <= set(texts)
+    assert {"heads mostly read", "the token before: 1", "none of these: 5"} <= set(texts)
     shown.locator("svg").get_by_text("b", exact=True).last.click()
     assert page.said(shown).startswith('Layer 1, head 2: query "b" attends most to "a" (1.00)')
 

@@ -12,8 +12,8 @@ import {
   leading,
   LETTER,
   limit,
-  range,
   short,
+  SMALL,
   sum,
   transposed,
   unnumbered,
@@ -23,9 +23,9 @@ import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js
 
 const GAP = 4, TOP = 46, HEADLINE = 26, BESIDE = 330; // room for the large map
 const MOST = 0.5, FEW = 2; // of all weight: then a head has a habit; else, so many tokens are named
-const OTHER = "a mixture";
+const OTHER = "none of these";
 const SPECIAL = /^\[.*]$/; // tokens that are no words
-const SAYS = "on average, tokens ";
+const SAYS = "an average token ";
 
 export default figure(({ names, weights, layer: firstLayer, head: firstHead, beside }) => {
   const layers = unpacked(weights),
@@ -45,7 +45,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
   const mine = habitsOf(layers, names), there = other && habitsOf(other, beside.names).flat();
   const count = (all, reads) => sum(all.map((habit) => +(habit === reads))), every = mine.flat();
   const kinds = [...new Set(every)].sort((a, b) => (a === OTHER) - (b === OTHER) || count(every, b) - count(every, a));
-  const kindColour = (kind) => kind === OTHER ? EMPTY : HEADS[kinds.indexOf(kind)];
+  const kindColour = (kind) => kind === OTHER || there && kind !== kinds[0] ? EMPTY : HEADS[kinds.indexOf(kind)];
 
   function draw(page, { layer, head, query }, at) {
     const large = layers[layer][head], pointed = at?.part === "all", title = `layer ${layer}, head ${head}`;
@@ -53,9 +53,12 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     let top = TOP, said = "";
     if (other) { // the two sentences first, and all heads below them
       const [one, two] = [[large, names], [other[layer][head], beside.names]].map((map) => read(...map));
-      const where = one === two ? `${one} in both sentences` : `${one} in the first sentence, ${two} in the second`;
-      const finding = `${where.includes("“") ? "of the words, " : ""}this head reads ${where}`;
-      page.words(0, 10, narrow ? `${title} on two sentences` : finding, BOLD, "headline");
+      const where = narrow
+        ? "on two sentences"
+        : one === two
+        ? `${one} in both sentences`
+        : `${one} in your sentence, ${two} in the other`;
+      page.words(0, 10, `${title} ${where}`, BOLD, "headline");
       const wide = narrow ? page.width : page.width / 2;
       said += enlarge("large", large, names, { y: HEADLINE, row: query, room: wide, scale: false });
       const [first, place] = [page.height, wide < page.width ? { x: wide, y: HEADLINE } : { y: page.height + 8 }];
@@ -64,19 +67,14 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
       top += page.height + 8;
     }
     const [reads] = kinds, [first, second] = [every, there ?? []].map((all) => count(all, reads));
-    const told = narrow
-      ? []
-      : there
-      ? [`${reads}: ${first} of ${every.length} on the first sentence (below), ${second} on the second`]
-      : kinds.map((kind) => `${kind}: ${count(every, kind)}`);
-    const leader = narrow
-      ? `${there ? "first sentence: " : ""}${first} of ${every.length} heads mostly read ${reads}`
-      : "heads mostly read";
-    const spot = flow(1e9, 0, 0);
-    [leader, ...told].forEach((says, k) => {
-      const { x } = spot(says.length * LETTER + 26);
-      if (k) page.box(`kind ${k}`, x, top - 38, 14, 4, `fill:rgb(${kindColour(kinds[k - 1])})`);
-      page.words(x + (k ? 20 : 0), top - 36, says, BOLD, `kind ${k}`);
+    const told = there
+      ? [`${reads}: ${first} of ${every.length} in your sentence (below)${narrow ? "" : `, ${second} in the other`}`]
+      : kinds.slice(0, narrow ? 1 : kinds.length).map((kind) => `${kind}: ${count(every, kind)}`);
+    const spot = flow(page.width, 0, 16);
+    ["heads mostly read", ...told].forEach((says, k) => {
+      const { x, y } = spot(says.length * LETTER + 26), middle = top - (narrow && there ? 44 : 36) + y;
+      if (k) page.box(`kind ${k}`, x, middle - 2, 14, 4, `fill:rgb(${kindColour(kinds[k - 1])})`);
+      page.words(x + (k ? 20 : 0), middle, says, BOLD + (narrow ? SMALL : ""), `kind ${k}`);
     });
     // beside the large map, where that fits there
     const room = other || page.width * 0.45 - 14 < BESIDE ? page.width : page.width * 0.55;
@@ -116,12 +114,10 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     }
     return said
       ? `${title}, ${said}.`
-      : `${title}: ${
+      : `${title}: ${other ? "in your sentence, " : ""}${
         query >= 0
-          ? `${other ? "in the first sentence, " : ""}${favourites(large[query], names, names[query])}`
-          : `${SAYS}${most(large, names)}${
-            other ? `; in the second sentence, they ${most(other[layer][head], beside.names)}` : ""
-          }`
+          ? favourites(large[query], names, names[query])
+          : `${SAYS}${most(large, names)}${other ? `; in the other, it ${most(other[layer][head], beside.names)}` : ""}`
       }.`;
 
     // A head's map; with two sentences, what all its queries together read stands out.
@@ -132,7 +128,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
       return maps(page, [{
         key,
         values,
-        title: other ? `reads ${found(names.map(short), columns)}` : title + known,
+        title: other ? read(values, names) : title + known,
         label: other ? words : title,
       }], {
         names,
@@ -165,18 +161,17 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
 
   const meansOf = (weights) => transposed(weights).map((column) => sum(column) / weights.length);
 
-  // What a head reads: its habit, or the words, without [CLS] and the like.
+  // What a head reads: its habit, or what gets the most weight.
   function read(weights, names) {
-    const [{ reads, share }] = habits(weights, names), means = meansOf(weights);
-    const kept = range(names.length).filter((key) => !SPECIAL.test(names[key]));
-    return share > MOST ? reads : found(kept.map((key) => names[key]), kept.map((key) => means[key]));
+    const [{ reads, share }] = habits(weights, names);
+    return share > MOST ? `mostly reads ${reads}` : `reads ${found(names.map(short), meansOf(weights))}`;
   }
 
-  // What tokens give the most weight to, on average, and how much.
+  // What an average token gives the most weight to, and how much.
   function most(weights, names) {
     const means = meansOf(weights), best = leading(means), [{ reads, share }] = habits(weights, names);
-    if (share <= MOST && best.length > FEW) return "give many tokens about equal weight";
-    return `give the most weight to ${
+    if (share <= MOST && best.length > FEW) return "gives many tokens about equal weight";
+    return `gives the most weight to ${
       share > MOST
         ? `${reads} (${fixed(share)})`
         : best.map((key) => `"${names[key]}" (${fixed(means[key])})`).join(" and ")

@@ -28,7 +28,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const rows = words.flatMap((_, k) => [before[k], changed[k]]), end = list + rows.length * ROW + 30;
     const pointed = at?.part === "all";
 
-    const lost = without.length ? ` without ${without.join(", ")}` : "";
+    const lost = without.length ? ` without ${without.join(" and ")}` : "";
     page.words(0, 10, ending(`“${text.trim()} …”`, page.width), BOLD, "text");
     page.words(
       0,
@@ -101,7 +101,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const best = most(changed);
     return `${title}: ${favourites(last, names, names[T - 1])}. ` +
       `With all heads, the likeliest next word is "${words[0]}", ${fixed(before[0], 3)}${
-        without.length ? `; without ${without.join(", ")}, it gets ${fixed(changed[0], 3)}` : ""
+        without.length ? `; without ${without.join(" and ")}, it gets ${fixed(changed[0], 3)}` : ""
       }${best ? `, and "${words[best]}" is likeliest` : ""}.`;
   }
 

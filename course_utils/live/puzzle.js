@@ -193,7 +193,7 @@ export default figure((data) => {
       BOLD,
       "hits",
     );
-    page.words(0, 32, "each column is a draw of dropout; what is kept doubles");
+    page.words(0, 32, "each column is a draw of dropout; kept weights double");
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {
