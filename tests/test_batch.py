@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections import Counter
@@ -29,6 +30,7 @@ from course_tools.grading import (
 )
 from course_tools.grading.grading_process import Limits
 from course_tools.grading.last_run import LAST_RUN_FILE, LastRun, table_of_changes
+from course_tools.grading.progress import Progress
 from course_tools.grading.sandbox.protection import Unprotected
 from course_tools.grading.sandbox.sandbox import UNPROTECTED
 from course_tools.grading.submissions import submissions
@@ -124,6 +126,10 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
     }
     assert (out / "gradebook.csv").read_text(encoding="utf-8").splitlines()[2:] == ["s0,1,2", "s1,2,0"]
     assert len(list((out / "feedback").iterdir())) == len(list((out / "gradescope").iterdir())) == 6
+    wrong = reports.ReportStore(out).get(reports.Student("s1", "s1"))
+    assert [entry.result.id for entry in wrong.graded if entry.result.hints] == ["3.2"], (
+        "told after all points are there"
+    )
 
     before = kept_reports(out)
     (handed / "s3" / NAME).write_bytes(RIGHT)
@@ -249,6 +255,23 @@ def test_a_process_that_is_killed_in_the_middle_loses_nothing(handed, tmp_path):
     assert graded_with(lambda: workers.local_workers(2), handed, tmp_path, done) == (POINTS, {})
     assert counted == Counter(POINTS.keys())
     assert not grading_process.running_processes
+
+
+def test_a_run_that_ends_early_does_not_wait_for_what_is_being_graded(monkeypatch):
+    begun, ended = threading.Event(), threading.Event()
+    monkeypatch.setattr(grading_process, "end_all", ended.set)
+    with workers.local_workers(1) as (pool, *_):
+        in_progress = pool.submit(lambda: begun.set() or ended.wait(5))
+        begun.wait()
+    assert in_progress.result(), "the processes were ended only after that"
+
+
+def test_a_log_gets_ten_lines_of_progress_of_any_class(capsys):
+    shown = Progress(57)
+    for _ in range(57):
+        shown.step()
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 10 and lines[-1].startswith("57 of 57 graded")
 
 
 def test_an_answer_that_one_process_has_graded_no_other_grades_again(tmp_path, monkeypatch):

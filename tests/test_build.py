@@ -6,8 +6,8 @@ import shutil
 import nbformat
 import pytest
 
-from course_tools import repository
-from course_tools.build import chapter, code_digest, needed_files, notebooks, still_pictures
+from course_tools import first_figure, repository
+from course_tools.build import chapter, code_digest, moving_picture, needed_files, notebooks, still_pictures
 from course_tools.commands import build
 from tests.support import bare_clone, browser, examples, stored
 
@@ -100,6 +100,15 @@ def test_a_chapter_that_does_not_run_leaves_both_notebooks_as_they_were(clone):
     answer = bare_clone.command(clone, "build", "97")
     assert answer.returncode == 1 and "notebooks/97_tiny.ipynb does not run" in answer.stderr
     assert made(clone) == before
+
+
+@browser.needs_chromium
+@pytest.mark.every_setting("a build that draws the README's picture")
+def test_a_build_draws_the_readmes_picture_anew_where_its_figure_has_changed(clone):
+    picture = clone / moving_picture.PICTURE.relative_to(repository.ROOT)
+    picture.write_bytes(b"of another figure")
+    assert bare_clone.command(clone, "build", "97").returncode == 0
+    assert moving_picture.digest_of(first_figure.html()) in picture.read_bytes()
 
 
 # --- what outputs depend on -------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_tools.grading import class_summary, grader, grades_and_pages, reports
+from course_tools.grading import class_summary, grader, grades_and_pages, notebook_reading, reports
 from course_tools.grading.assignment import Assignment
 from course_tools.grading.platforms.gradescope import results_of
 from course_tools.grading.reports import ReportStore, Student, Task
@@ -303,6 +303,22 @@ def versions(right, many, name="v{}.ipynb"):
     return [((name.format(k),), packed(notebook({"3.2": answer}))) for k, answer in answers.items()]
 
 
+def test_what_was_graded_is_sent_before_another_notebook_is_read(sandbox, monkeypatch):
+    """It might take more time or memory than there is."""
+    sent, graded_before, read_notebook = [], {}, notebook_reading.read_notebook
+    last = CHECKED[-1]  # whatever comes after an answer would send it
+
+    def read(name, content):
+        graded_before[name] = [entry.result.id for entry in sent[-1].graded if entry.result.status == NOT_YET]
+        return read_notebook(name, content)
+
+    monkeypatch.setattr(notebook_reading, "read_notebook", read)
+    content = packed(notebook({last: f"{EXERCISES[last].name} = len"}))
+    files = [(("a.ipynb",), content), (("b.ipynb",), b"{}")]
+    grader.grade_submission(Task(WHO, files, [], "", 300), sandbox, sent.append)
+    assert (graded_before["a.ipynb"], graded_before["b.ipynb"]) == ([], [last])
+
+
 @pytest.mark.parametrize("right", [1, 2, 3])
 def test_the_best_of_three_versions_counts_whatever_they_are_called(right, graded):
     found, _ = graded(*versions(right, 3))
@@ -501,6 +517,17 @@ def test_the_summary_finds_the_order_of_difficulty_and_the_exercises_that_do_not
     places = [found.index(id) for id in EXERCISES]
     assert -statistics.correlation(places, range(len(places))) > 0.95
     assert {row[0] for row in hardest if row[-1]} == odd
+
+
+def test_the_summary_shows_how_many_have_which_share_of_the_points():
+    graded_class = []
+    for right in (4, 4, 3, 0):
+        statuses = [RIGHT] * right + [NOT_YET] * (4 - right)
+        graded = [reports.GradedExercise(Result(id, id, status, "", 1)) for id, status in zip(CHECKED, statuses)]
+        made = reports.Report(WHO, graded, [], "", "a b")
+        graded_class.append((made, Assignment([3]).grade_of(made)))
+    distribution = class_summary.ClassSummary(graded_class).distribution
+    assert [bar for bar in distribution if bar[-1]] == [(0, 10, 1), (70, 80, 1), (90, 100, 2)]
 
 
 def test_the_page_of_a_student_says_what_check_says(written):

@@ -99,10 +99,11 @@ def test_what_jupyterlab_only_answers_makes_no_work(here, monkeypatch):
     commands = []
     monkeypatch.setattr(lab.environment, "python_with", lambda verbose: "python")
     monkeypatch.setattr(lab.environment, "replace_process", lambda command: (commands.append(command), sys.exit()))
-    monkeypatch.chdir(here)
+    monkeypatch.chdir(here / "notebooks")
     with pytest.raises(SystemExit):
         lab.main(["--help-all"])
     assert commands == [["python", "-m", lab.SERVER_MODULE, "--help-all"]] and not (here / "work").exists()
+    assert Path.cwd() == here, "Python finds that module only there"
 
 
 @pytest.mark.every_setting("other options of lab")

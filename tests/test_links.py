@@ -86,7 +86,8 @@ def test_with_an_address_saving_in_jupyterlab_still_gives_back_the_source(clone)
 @pytest.mark.every_setting("the address of a published course")
 def test_one_command_sets_the_address_everywhere(clone):
     before = contents(clone)
-    assert set_links(clone, "ada/attention-course").returncode == 0
+    done = set_links(clone, "ada/attention-course")
+    assert done.returncode == 0 and "https://github.com/ada/attention-course" in done.stdout
     after = contents(clone)
     (page,) = {text for name, text in after.items() if name == "colab_links.md"}
     for path in map(repository.relative, stored.PATHS):

@@ -313,7 +313,8 @@ def test_each_student_has_another_puzzle_and_a_classmates_answer_gets_nothing(do
     said = do(
         grade.main, tmp_path / "downloads", "--out", tmp_path / "grades", "--chapters", 100, "--workers", 1, "--quiz", 2
     )
-    assert "Cleo has no submission here" in said and "graded with the class's exercises: Weber_copied" in said
+    assert f"{folder / 'Cleo'}: Cleo has no submission here" in said
+    assert "graded with the class's exercises: Weber_copied" in said
     table = (tmp_path / "grades/grades.csv").read_text(encoding="utf-8-sig")
     rows = [line.split(",") for line in table.replace('"Ito, Ben"', "Ben").splitlines() if "100.2" in line]
     assert {row[0]: next(part for part in row if part in (RIGHT, NOT_YET)) for row in rows} == {

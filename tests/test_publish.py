@@ -61,6 +61,12 @@ def test_every_link_knows_the_fork_and_its_branch_and_the_fork_itself_is_untouch
     assert NAME not in "".join(text.decode(errors="ignore") for text in contents(fork / "notebooks").values())
 
 
+@PUBLISHED
+def test_the_copy_has_the_files_of_the_fork_and_nothing_that_was_left_by_making_it(fork, made):
+    committed = subprocess.run(["git", "-C", fork, "ls-files", "-z"], capture_output=True, encoding="utf-8").stdout
+    assert contents(made / "course").keys() == {*committed.split("\0")} - {""}
+
+
 @pytest.mark.any_chapter
 @PUBLISHED
 def test_learners_notebooks_leave_out_what_answers_a_question_and_solved_ones_keep_it(fork, made):

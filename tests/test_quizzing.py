@@ -69,6 +69,22 @@ def my_attention(queries, keys, values):
     assert not any("(3, 5)" in question.options[question.right] for question in asked)
 
 
+def test_a_mask_is_asked_how_much_it_hides_and_which_change_shows_it():
+    code = """
+def my_causal_weights(scores):
+    T = scores.shape[-1]
+    future = torch.ones(T, T).triu(1).bool()
+    weights = scores.softmax(-1).masked_fill(future, 0)
+    return weights / weights.sum(-1, keepdim=True)
+"""
+    answer = answers.Answer("3.2", code)
+    own = OwnCode(EXERCISES["3.2"], code)
+    asked = [question for seed in range(3) for question in questions(answer, seed)]
+    assert "How many entries are True in `future` in line 4?" in {question.prompt for question in asked}
+    hiding = [question for question in asked if question.kind == "hides"]
+    assert hiding and all(own.is_true(question, question.options[question.right]) for question in hiding)
+
+
 def test_what_draws_random_numbers_is_asked_nothing_that_hangs_on_them():
     code = """
 def my_attention(queries, keys, values):

@@ -195,6 +195,16 @@ def test_a_number_in_the_roster_finds_the_row_of_a_platform_that_the_download_is
     assert b'"Doe, Jane Maria",77,9\n"Jdoe, Other",5,\n' in (tmp_path / "out/exported.csv").read_bytes()
 
 
+def test_a_login_in_the_roster_finds_the_row_of_a_platform_that_the_download_is_not_from(go, tmp_path):
+    files = {
+        f"class/J. D._1177_assignsubmission_file/{NAME}": b"right",
+        "roster.csv": b"name,moodle,login\nJD,1177,jdoe\n",
+    }
+    book = b'Student,ID,SIS Login ID,A (5)\n"Points Possible",,,9\n"Doe, Jane",77,jdoe,\n'
+    go(files | {"exported.csv": book}, "--canvas", tmp_path / "exported.csv")
+    assert b'"Doe, Jane",77,jdoe,9\n' in (tmp_path / "out/exported.csv").read_bytes()
+
+
 def test_who_has_no_points_stands_in_a_table_with_the_reason(go, tmp_path):
     book = "Student,ID,A (5)\n" + "".join(f"Absent {k},{100 + k},\n" for k in range(6))
     files = {"roster.csv": PEOPLE.encode(), "exported.csv": book.encode()}

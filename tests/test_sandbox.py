@@ -46,6 +46,17 @@ def test_what_fails_in_an_earlier_cell_costs_only_that_statement(sandbox):
     assert outcome.replies[0]["values"] == [4]
 
 
+def test_a_cell_may_await_as_in_a_notebook(sandbox):
+    cells = ["async def later():\n    return 4\nsize = await later()", "def seen():\n    return str(size)"]
+    assert look(sandbox, *cells) == "4"
+
+
+def test_an_answer_may_copy_an_open_file_and_ask_how_it_is_open(sandbox):
+    code = "import os\ndef seen():\n    copy = os.dup(1)\n"
+    code += "    return str([os.get_inheritable(copy), os.get_blocking(copy)])"
+    assert look(sandbox, code) == "[False, True]"
+
+
 def test_one_run_finds_nothing_of_another(sandbox):
     look(sandbox, "import math\nmath.left_here = 1\nleft_here = 1\ndef seen(): return ''")
     code = "import math\ndef seen():\n    return str(hasattr(math, 'left_here') or 'left_here' in globals())"

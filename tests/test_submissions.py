@@ -325,11 +325,11 @@ def test_a_name_of_bytes_that_are_no_text_is_shown_as_far_as_it_goes(tmp_path):
 
 def test_names_that_differ_in_what_nobody_sees_are_students_of_their_own(tmp_path):
     """Whatever names one of two is a name that they share."""
-    names = ["Jane", "Jane ", "Jane\xa0", "Jane\u200b", "Jane_"]
+    names = ["Jane", "Jane ", "Jane\xa0", "Jane\u200b", "Jane_", "Jané\n"]
     (tmp_path / "class.zip").write_bytes(zipped({f"{name}/{NAME}": BOOK for name in names}))
     found = [each.student for each in submissions(tmp_path / "class.zip")]
     assert len({student.key for student in found}) == len(names)
-    assert sorted(student.name for student in found) == ["Jane", "Jane", "Jane\\u200b", "Jane\\xa0", "Jane_"]
+    assert sorted(student.name for student in found) == ["Jane", "Jane", "Jane\\u200b", "Jane\\xa0", "Jane_", "Jané\\n"]
 
 
 def test_what_is_not_read_for_a_reason_is_not_read_by_anybody(tmp_path):
