@@ -83,6 +83,15 @@ def test_wrong_answers_earn_none(exercise, part):
         assert judged(exercise, answer.object()).status == "not yet", answer
 
 
+@pytest.mark.parametrize(
+    "shape, others",
+    [((2, 3), [(1, 3)]), ((4, 2, 3), [(4, 1, 3), (8, 2, 3)]), ((4, 1, 3), [(8, 1, 3)]), ((1, 3), []), ((3,), [])],
+)
+def test_a_layer_has_to_take_a_shorter_sequence_and_a_larger_batch_too(shape, others):
+    (reply,) = calls.run_calls(torch.nn.Identity, [calls.LayerCall([], [[torch.ones(shape)]])])
+    assert [tuple(each.shape) for each in reply["other_sizes"]] == others
+
+
 # not to bool: where numbers stand for True and False, that is the correction
 CASTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
 # of a reply, all that come from calls of the answer

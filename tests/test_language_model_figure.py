@@ -113,19 +113,22 @@ def test_boxes_ask_the_model_and_what_it_cannot_run_is_refused_in_a_sentence(mon
     monkeypatch.setattr(interactive.widgets, "Box", lambda controls, **more: boxes.extend(controls) or controls[0])
 
     class Output:
-        update = staticmethod(lambda bundle, raw: bundles.append(bundle["text/plain"]))
+        update = staticmethod(lambda bundle, raw: bundles.append(bundle))
 
     monkeypatch.setattr(interactive, "display", lambda bundle, raw, **more: Output)
     live.try_language_model(run, each_off, word_of, ["one", "two"], layer=1, head=2)
     sentence, off = boxes
     assert [box.description for box in boxes] == ["your sentence", "heads off, such as 23.3 18.6"]
+    assert [box._dom_classes for box in boxes] == [("own-sentence",), ("heads-off",)], "as a click looks for them"
     sentence.value = "stop"
     off.value = "1.2 x"
     sentence.value = "mine"
     off.value = "1.2, 0.0"
-    assert "The model stopped with KeyError: 'stop'" in bundles[0]
-    assert "x is not a head: write layer.head, such as 23.3" in bundles[2]
-    assert bundles[3].startswith("Live figure: All 6 heads of a model, and the next word after") and len(bundles) == 4
+    said = [bundle["text/plain"] for bundle in bundles]
+    assert "The model stopped with KeyError: 'stop'" in said[0]
+    assert "x is not a head: write layer.head, such as 23.3" in said[2]
+    assert said[3].startswith("Live figure: All 6 heads of a model, and the next word after") and len(said) == 4
+    assert '"layer":0,"head":0' in bundles[3]["text/html"], "the head that was named last is the large one"
 
 
 def test_a_large_figure_is_handed_over_packed_and_drawn_all_the_same(monkeypatch):

@@ -292,6 +292,19 @@ def test_grouped_keys_with_a_mask_are_repeated_where_the_kernel_for_masks_knows_
         assert named["enable_gqa"] == (device == "cpu")
 
 
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_unequal_widths_are_a_multiple_of_8_where_another_gets_a_slow_kernel_and_equal_ones_stay(device, monkeypatch):
+    widths, kernel = [], F.scaled_dot_product_attention
+    monkeypatch.setattr(
+        F,
+        "scaled_dot_product_attention",
+        lambda *a, **k: widths.append([each.shape[-1] for each in a[:3]]) or kernel(*a, **k),
+    )
+    for layer in (latent(), make()[0]):
+        layer.to(device)(make()[1].to(device))
+    assert widths == [[3 + 4 if device == "cpu" else 8] * 3, [WIDTH // HEADS] * 3]
+
+
 # --- compiled, moved, copied, saved -----------------------------------------------------------------------------------
 
 

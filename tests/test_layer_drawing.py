@@ -43,6 +43,24 @@ def test_the_new_part_is_marked_and_nothing_else(part):
     assert figure.axes[0].texts[-1].get_text() == f"new in chapter {1 + PARTS.index(part)}"
 
 
+@each_part
+def test_every_arrow_leads_from_its_box_to_the_next_one_below_and_the_last_one_out_of_the_layer(part):
+    axes = layer_drawing.drawing(part).axes[0]
+    *boxes, key = [box.get_bbox() for box in axes.patches]
+    arrows = [text for text in axes.texts if getattr(text, "arrow_patch", None)]
+    assert len(arrows) == sum(len(step.out) for step in steps(part))
+    left_over = []
+    for (x, start), (_, end) in ((arrow.xyann, arrow.xy) for arrow in arrows):
+        column = [box for box in boxes if box.x0 < x < box.x1]
+        assert start in [box.y1 for box in column]
+        below = [box.y0 for box in column if box.y0 >= start]
+        left_over += [end] if not below else []
+        assert end == min(below, default=end) > start
+    bottom, _ = axes.get_ylim()
+    assert len(left_over) == 1 and left_over[0] < bottom, "the layer's output, inside the picture"
+    assert max(box.y1 for box in boxes) < key.y0 < key.y1 < bottom, "what explains the colour stands apart"
+
+
 def test_the_chapter_that_a_part_names_shows_it():
     for path in stored.PATHS:
         shown = [cell.source for cell in stored.code_cells(stored.read(path)) if cell.id == "layer-drawing"]

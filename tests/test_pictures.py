@@ -3,6 +3,7 @@
 import pytest
 import torch
 from matplotlib import colormaps
+from matplotlib.colors import to_rgba
 
 from course_utils import pictures
 
@@ -128,6 +129,10 @@ def test_every_head_gets_a_panel_on_one_scale(figures):
 def contrast(one, other):
     """The contrast ratio of two relative luminances (WCAG 2)."""
     return (max(one, other) + 0.05) / (min(one, other) + 0.05)
+
+
+def test_the_contrast_of_a_colour_is_the_one_that_wcag_gives():
+    assert contrast(1.0, pictures.luminance(to_rgba("#767676"))) == pytest.approx(4.54, abs=0.005)
 
 
 @pytest.mark.parametrize("colours", MAPS)

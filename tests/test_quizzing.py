@@ -1,6 +1,7 @@
 """Questions about an answer's own code: every key is true, every other option is false, for answers of all chapters."""
 
 import pytest
+import torch
 
 from course_tools.grading import own_code
 from course_tools.grading.more_questions import KINDS, MoreEvidence
@@ -9,6 +10,7 @@ from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.explaining.explain import LocalRunner
 from course_utils.explaining.program import program_of
 from course_utils.quizzing.changes import changes_of
+from course_utils.quizzing.evidence import OTHER_VALUES, SAME, effect
 from course_utils.quizzing.questions import in_turn, questions_on
 from tests.support import answers
 from tests.support.own_code import OwnCode
@@ -135,6 +137,22 @@ def my_causal_weights(scores):
     program = program_of(answers.Answer("3.2", code).object(), "my_causal_weights")
     removed = [each.words for each in changes_of(program) if each.words.endswith("is removed")]
     assert removed == ["line 7, `hidden = hidden | hidden`, is removed"]
+
+
+def test_a_layer_inside_is_left_out_and_what_it_is_given_stays():
+    code = """
+class MyCausalAttention(nn.Module):
+    def forward(self, x):
+        return self.dropout(x) @ x
+"""
+    program = program_of(answers.Answer("4.4", code).object(), "MyCausalAttention")
+    assert "in line 4, `self.dropout(x) @ x` becomes `x @ x`" in [each.words for each in changes_of(program)]
+
+
+def test_a_number_that_is_infinite_in_one_of_two_results_makes_them_differ():
+    finite, infinite = torch.tensor([1.0, 2.0]), torch.tensor([1.0, torch.inf])
+    assert effect(finite, infinite) == effect(infinite, finite) == OTHER_VALUES
+    assert effect(infinite, infinite.clone()) == SAME
 
 
 def test_no_question_is_made_before_it_is_asked_for():

@@ -88,6 +88,7 @@ def test_dropout_may_miss_its_share_by_chance():
 def test_dropout_may_not_miss_its_share_by_a_tenth(more):
     result = verdict("4.1", dropping(more))
     assert result.status == "not yet" and "You drop " in result.message
+    assert "of 1200 numbers; expected about 20%." in result.message
 
 
 @pytest.mark.parametrize("off, status", [(5e-4, "right"), (5e-3, "not yet")])
@@ -110,6 +111,18 @@ def test_dropout_that_drops_the_same_share_in_every_call_is_wrong_also_where_it_
 
     result = verdict("4.1", MyDropout)
     assert result.status == "not yet" and "the same share" in result.message
+
+
+def test_dropout_that_drops_whole_rows_is_wrong_also_where_their_share_is_right():
+    class MyDropout(dropping(0)):
+        def forward(self, x):
+            if not self.training:
+                return x
+            rows = torch.randperm(x.shape[-2]) >= round(self.p * x.shape[-2])
+            return x * rows[:, None] / (1 - self.p)
+
+    result = verdict("4.1", MyDropout)
+    assert result.status == "not yet" and "always dropped together" in result.message
 
 
 @pytest.mark.parametrize("copies, status", [(2, "not yet"), (3, "not yet"), (6, "right"), (16, "right")])

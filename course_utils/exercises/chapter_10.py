@@ -60,11 +60,9 @@ WINDOW = Exercise(
 
 def next_tile(before, scores, d, seed):
     """A call with what is known after some scores (T, S), or None at first, and with the scores of the next tile."""
-    if before is None:
-        T = len(scores)
-        known = [torch.full((T,), -torch.inf), torch.zeros(T), torch.zeros(T, d)]
-    else:
-        known = pieces(before, normal(before.shape[1], d, seed=seed))
+    T = len(scores)
+    nothing = [torch.full((T,), -torch.inf), torch.zeros(T), torch.zeros(T, d)]
+    known = nothing if before is None else pieces(before, normal(before.shape[1], d, seed=seed))
     return [*known, scores, normal(scores.shape[1], d, seed=seed + 1)]
 
 
