@@ -55,9 +55,8 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
     board.click(position={"x": size["width"] / 6, "y": size["height"] / 4})
     shown.mouse.move(0, 0)
     assert page.state(shown)["layer"] == page.state(shown)["head"] == 0
-    assert 'attends most to "When" (0.20)' in page.said(
-        shown
-    ) and "without layer 0, head 0, it gets 0.500." in page.said(shown)
+    said = page.said(shown)
+    assert 'attends most to "When" (0.20)' in said and "without layer 0, head 0, it gets 0.500." in said
 
 
 @browser.needs_chromium

@@ -118,7 +118,14 @@ def files_of_tests():
 def breakable(file):
     """(file, line, what is changed, function that gives the new text) for every place of a file that can be broken."""
     text = (repository.ROOT / file).read_text(encoding="utf-8")
-    return [(file, *place) for place in mutants.places(text, changes)]
+    return [(file, *place) for place in mutants.places(text, changes, hints_and_seeds)]
+
+
+def hints_and_seeds(node):
+    """The parts of a node that no result depends on: type hints, and the seeds of random examples."""
+    hints = [getattr(node, name, None) for name in ("annotation", "returns")]
+    seeds = [node.value] if isinstance(node, ast.keyword) and node.arg == "seed" else []
+    return [each for part in [*hints, *seeds] if part for each in ast.walk(part)]
 
 
 def changes(node):

@@ -28,21 +28,16 @@ def of(code):
         yield f"line {line}: {description}", changed()
 
 
-def places(code, changes):
-    """(line, description, function that gives the changed code) for each place, by the changes of a node."""
+def places(code, changes, without_effect=lambda node: []):
+    """(line, description, function that gives the changed code) for each place, by the changes of a node.
+
+    without_effect: gives the parts of a node that are left as they are.
+    """
     tree = ast.parse(code)
     idle = {part for node in ast.walk(tree) for part in without_effect(node)}
     for number, node in enumerate(ast.walk(tree)):
         for description, change in [] if node in idle else changes(node):
             yield node.lineno, description, functools.partial(changed_at, tree, number, change)
-
-
-def without_effect(node):
-    """The parts of a node that no result depends on: type hints, and the seeds of random examples."""
-    hints = [getattr(node, name, None) for name in ("annotation", "returns")]
-    seeds = [node.value] if isinstance(node, ast.keyword) and node.arg == "seed" else []
-    for part in [*hints, *seeds]:
-        yield from ast.walk(part) if part else []
 
 
 def changed_at(tree, number, change):
