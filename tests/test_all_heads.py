@@ -36,6 +36,24 @@ def test_every_head_has_its_small_map_and_a_pressed_one_becomes_large(chromium, 
     assert page.said(shown).startswith('Layer 1, head 2: query "b" attends most to "a" (1.00)')
 
 
+@browser.needs_chromium
+def test_two_sentences_stand_beside_each_other_each_with_all_heads(chromium, tmp_path):
+    first = torch.zeros(2, 3, 4, 4)
+    first[..., 0] = 1  # all heads read [CLS]
+    other = weights(), ["[CLS]", "c", "d", "[SEP]"]
+    shown = page.opened(chromium, tmp_path, all_heads_figure(first, TOKENS, 1, 2, beside=other).html())
+    assert shown.locator(".course-live svg image").count() == 2 * 6 + 1, "and the scale of colours"
+    texts = set(shown.locator(".course-live svg text").all_text_contents())
+    headline = "layer 1, head 2 mostly reads [CLS] in your sentence, mostly reads the token before in the other"
+    assert {headline, "your sentence: 6 of 6 mostly read [CLS]", "the other: 0 of 6 mostly read [CLS]"} <= texts
+    assert {"a b", "c d"} <= texts, "the words of each"
+    small = shown.get_by_role("application", name="All heads in the other sentence")
+    size = small.bounding_box()
+    small.click(position={"x": size["width"] / 6, "y": size["height"] / 4})
+    assert page.state(shown) == {"layer": 0, "head": 0, "query": -1}
+    assert page.said(shown).startswith("Layer 0, head 0: an average token gives many tokens about equal weight")
+
+
 @pytest.mark.parametrize(
     "shape, more, sentence",
     [

@@ -241,7 +241,7 @@ def test_more_heads_survive_more_draws_of_dropout(opened):
         texts = shown.locator(f"{LIVE} svg text").all_text_contents()
         right = texts.count("✓")
         assert f"Puzzle: sum > 0.5 in 19 of 20, now {right} {'✗✓'[right > 18]}" in texts
-        assert "each column is a draw of dropout; kept weights double" in texts
+        assert "columns: dropout masks (p = 0.5); kept weights double" in texts
         found.append(right)
     assert found[0] == 0 < 10 < found[1] < 18 < found[2], found
 

@@ -165,7 +165,7 @@ def quiz(id: str, *choices: str) -> Message:
         return Message(problem)
     if id not in own_code.right_attempts:
         run = f'`check("{id}", {EXERCISES[id].name})`'
-        return Message(f"A quiz needs a right answer from this session. First run {run}.")
+        return Message(f"Before a quiz, pass the check in this session: run {run}.")
     program, asked = own_code.questions(id)
     if not asked:
         return Message("There is nothing to ask about this answer.")

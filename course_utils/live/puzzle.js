@@ -147,7 +147,7 @@ export default figure((data) => {
     const owner = !stack ? "" : alike ? " of each head" : ` of head ${place}`;
     const boards = matrices(page, mine, at, nudge, picked, bold, results, whole ? 0 : 2, owner);
     if (scored) scoring(page, boards, scored);
-    page.idle = whole ? [] : ["columns"]; // they would change nothing that is seen
+    page.idle = [...whole ? [] : ["columns"], ...alike ? ["head"] : []]; // they would change nothing that is seen
     page.copied = data.python.split("{}")
       .reduce((left, right, m) =>
         left + literal(stack ? all.map((each) => each[m - 1]) : one ? asked(mine)[0][0] : mine[m - 1]) + right
@@ -193,7 +193,7 @@ export default figure((data) => {
       BOLD,
       "hits",
     );
-    page.words(0, 32, "each column is a draw of dropout; kept weights double");
+    page.words(0, 32, "columns: dropout masks (p = 0.5); kept weights double");
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {
@@ -221,8 +221,8 @@ export default figure((data) => {
       tall = few ? ROW : LOW;
     const high = TITLE + axes.length * tall + (mine[1] ? 34 : 10);
     const place = flow(page.width, 0, high), top = page.height + 6;
-    const shades = signedColour(ample(4, reachOf(mine.flat())));
-    const colour = (value) => value ? shades(value).with(3, Math.max(PALEST, shades(value)[3])) : EMPTY;
+    const shade = signedColour(ample(4, reachOf(mine.flat())), PALEST);
+    const colour = (value) => value ? shade(value) : EMPTY;
     let under = 0; // the width that is free below W_query and W_key, beside W_value
     const cell = limit(Math.floor((page.width - whole) / mine[0][0].length), 24, few ? CELL : 26);
     mine.forEach((matrix, m) => {

@@ -38,8 +38,8 @@ export default figure(({ names, scores, values, size: atFirst }) => {
   function draw(page, { tile, length, forgotten }, at) {
     const tiles = tilesOf(length), place = Math.min(tile, tiles.length) - 1, [top, start] = tiles[place];
     const end = Math.min(T, start + length), rows = range(T).slice(top, top + length), keys = range(end).slice(start);
-    const tileAt = (row, key) =>
-      tiles.findIndex(([y, x]) => row >= y && row < y + length && key >= x && key < x + length);
+    const numbersOf = Object.fromEntries(tiles.map((corner, number) => [corner, number]));
+    const tileAt = (...cell) => numbersOf[cell.map((at) => at - at % length)] ?? -1;
     const isRead = (row, key) => row < top || rows.includes(row) && key < end;
     const kept = range(T).filter((row) => isRead(row, 0)).map((row) =>
       rowRead(row, row < top ? T : end, length, forgotten)

@@ -9,10 +9,10 @@ export const GREEN = [0, 133, 119]; // on both of which black and white can be r
 export const reachOf = (rows) => Math.max(...rows.flat().map(Math.abs));
 // The end of a scale that stays while numbers change: it doubles only when a number leaves it.
 export const ample = (first, now) => (first || 1) * 2 ** Math.max(0, Math.ceil(Math.log2(now / (first || 1))));
-// The farther from 0, the more of the page's own colour a cell covers.
-export const signedColour = (reach) => (value) => [
+// The farther from 0, the more of the page's own colour a cell covers; palest: the least, beside 0.
+export const signedColour = (reach, palest = 0) => (value) => [
   ...(value < 0 ? PURPLE : GREEN),
-  limit(Math.abs(value) / (reach || 1), 0, 1).toFixed(3),
+  limit(Math.abs(value) / (reach || 1), palest, 1).toFixed(3),
 ];
 
 // Numbers in a column: a bar from 0, clipped to [low, reach], hollow if below 0, and the number. label, press: for the
