@@ -4,7 +4,7 @@ The rooms, from the ground up; each may import those listed before it and none l
 
     files: writing files atomically
     validation, randomness, influence: input that layers refuse; the same masks on every machine; what depends on what
-    attention, encoder, language_model, weights_file, families: what chapters build, and numbers to compare it with
+    attention, language_model, families: what chapters build, and numbers to compare it with
     training_bar, pretrained: training and downloads, with a progress bar
     pictures, layer_drawing, live: still figures, the drawing that grows, live figures
     judging: the calls of an answer, and the verdict on its replies

@@ -31,7 +31,7 @@ def test_every_head_has_its_small_map_and_a_pressed_one_becomes_large(chromium, 
     assert page.state(shown) == {"layer": 1, "head": 2, "query": -1}
     assert page.said(shown).endswith("gives the most weight to the token before (1.00).")
     texts = shown.locator(".course-live svg text").all_text_contents()
-    assert {"heads mostly read", "the token before: 1", "none of these: 5"} <= set(texts)
+    assert {"heads that give over half of their weight to", "the token before: 1", "none of these: 5"} <= set(texts)
     shown.locator("svg").get_by_text("b", exact=True).last.click()
     assert page.said(shown).startswith('Layer 1, head 2: query "b" attends most to "a" (1.00)')
 
@@ -44,8 +44,8 @@ def test_two_sentences_stand_beside_each_other_each_with_all_heads(chromium, tmp
     shown = page.opened(chromium, tmp_path, all_heads_figure(first, TOKENS, 1, 2, beside=other).html())
     assert shown.locator(".course-live svg image").count() == 2 * 6 + 1, "and the scale of colours"
     texts = set(shown.locator(".course-live svg text").all_text_contents())
-    headline = "layer 1, head 2 mostly reads [CLS] in your sentence, mostly reads the token before in the other"
-    assert {headline, "your sentence: 6 of 6 mostly read [CLS]", "the other: 0 of 6 mostly read [CLS]"} <= texts
+    headline = "layer 1, head 2 mostly reads [CLS] in your sentence, mostly the token before in the other"
+    assert {headline, "your sentence: 6 of 6 give [CLS] over half", "the other: 0 of 6 give [CLS] over half"} <= texts
     assert {"a b", "c d"} <= texts, "the words of each"
     small = shown.get_by_role("application", name="All heads in the other sentence")
     size = small.bounding_box()

@@ -6,15 +6,16 @@ import pytest
 import torch
 
 from course_utils import pretrained
-from course_utils.encoder import Encoder, all_weights, load_encoder
+from tests.support.chapter_code import defined_in
 
+CHAPTER = defined_in(8)
 SENTENCES = ["The cat chased the mouse because it was hungry", "Attention!"]
 
 
 @pytest.fixture(scope="module")
 def ours():
     """The course's encoder with the pretrained weights."""
-    return load_encoder(pretrained.download() / "model.safetensors")
+    return CHAPTER.load_encoder(pretrained.download() / "model.safetensors")
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_every_layers_weights_and_hidden_states_agree_with_transformers(ours, th
 def test_all_weights_are_those_of_transformers_for_a_single_sequence(ours, theirs, batch):
     numbers = batch[0][0]
     reference = theirs(numbers[None], output_attentions=True).attentions
-    assert difference(all_weights(ours, numbers), torch.cat(reference)) < 1e-5
+    assert difference(CHAPTER.all_weights(ours, numbers), torch.cat(reference)) < 1e-5
 
 
 @torch.no_grad()
@@ -92,7 +93,7 @@ def test_a_file_that_lacks_a_tensor_is_refused(tmp_path):
     del tensors["encoder.layer.3.attention.self.key.bias"]
     save_file(tensors, tmp_path / "model.safetensors")
     with pytest.raises(RuntimeError, match=r'Missing key.*"layers.3.attention.W_key.bias"'):
-        load_encoder(tmp_path / "model.safetensors")
+        CHAPTER.load_encoder(tmp_path / "model.safetensors")
 
 
 @pytest.mark.parametrize(
@@ -107,4 +108,4 @@ def test_a_file_that_lacks_a_tensor_is_refused(tmp_path):
 )
 def test_numbers_that_stand_for_no_tokens_get_a_sentence(numbers, sentence):
     with pytest.raises(ValueError, match=sentence):
-        Encoder(num_layers=1)(numbers)
+        CHAPTER.Encoder(num_layers=1)(numbers)

@@ -251,7 +251,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "1.2",
         "def my_softmax(scores):\n    shares = []\n    for k in range(len(scores)):\n"
         "        shares.append(torch.exp(scores[k]))\n    return torch.stack(shares) / sum(shares)\n",
-        "The first inf comes from `torch.exp(scores[k])` in line 4 when `k` is 0. There, `scores[k]` is `1000`.",
+        "The first inf, which becomes nan, comes from `torch.exp(scores[k])` in line 4 when `k` is 0."
+        " There, `scores[k]` is `1000`.",
     ),
     (  # where no one value mends, the first wrong entry is told with the turn that wrote it
         "10.2",
@@ -259,7 +260,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "    for row in range(num_new):\n        here = num_tokens - num_new + row\n"
         "        first = max(here - window, 0)\n        for key in range(first, here + 1):\n"
         "            hidden[row, key] = False\n    return hidden\n",
-        "The first wrong entry, [0, 2], is written in line 7 when `row` is 0 and `key` is 2."
+        "The first wrong entry, at [0, 2], is written in line 7 when `row` is 0 and `key` is 2."
         " There, `first` is 2 and `here + 1` is 5.",
     ),
     (  # or kept what it had before
@@ -334,7 +335,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_only_head(out_weight, head, head_dim):\n    rows = []\n    for number, row in enumerate(out_weight):\n"
         "        if number // head_dim == head:\n            rows.append(row.clone())\n        else:\n"
         "            rows.append(torch.zeros_like(row))\n    return torch.stack(rows)\n",
-        "The first wrong entry, [0], is appended in line 7 when `number` is 0.",
+        "The first wrong entry, at [0], is appended in line 7 when `number` is 0.",
     ),
     (  # an operation on numbers that right answers make is told with these
         "10.4",

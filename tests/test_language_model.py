@@ -5,7 +5,9 @@ import torch
 
 from course_utils.language_model import LanguageModel
 from tests.support import language_model
+from tests.support.chapter_code import defined_in
 
+CHAPTER = defined_in(11)
 TEXTS = [
     "The capital of France is",
     "When Mary and John went to the store, John gave a drink to",
@@ -34,10 +36,8 @@ def reader():
 @pytest.fixture(scope="module")
 def model(reader):
     """The model with its weights."""
-    from course_utils.weights_file import load_language_model, put_in_halves
-
-    loaded = load_language_model(reader)
-    put_in_halves(loaded)
+    loaded = CHAPTER.load_language_model(reader)
+    CHAPTER.put_in_halves(loaded)
     return loaded
 
 
@@ -98,15 +98,13 @@ AFTER_TWO = [2.2477, 0.4754, -2.1015, -0.6278, -0.4807, 0.5784, -0.4940, -0.4212
 def test_the_first_two_layers_give_the_numbers_that_were_written_down(reader):
     from gguf import dequantize
 
-    from course_utils.weights_file import load_tokenizer, place_of, put_in_halves
-
     two = LanguageModel(49152, 2, 576, 9, 3, 1536)
     wanted = two.state_dict().keys()
-    found = {place_of(each.name): each for each in reader.tensors if place_of(each.name) in wanted}
+    found = {CHAPTER.place_of(each.name): each for each in reader.tensors if CHAPTER.place_of(each.name) in wanted}
     two.load_state_dict({name: torch.tensor(dequantize(each.data, each.tensor_type)) for name, each in found.items()})
     two.requires_grad_(False)
-    put_in_halves(two)
-    x = two.words(torch.tensor([load_tokenizer(reader).encode(TEXTS[0]).ids]))
+    CHAPTER.put_in_halves(two)
+    x = two.words(torch.tensor([CHAPTER.load_tokenizer(reader).encode(TEXTS[0]).ids]))
     for block in two.blocks:
         x, _ = block(x)
     assert torch.allclose(x[0, -1, : len(AFTER_TWO)], torch.tensor(AFTER_TWO), atol=1e-3)
@@ -116,9 +114,7 @@ def test_the_first_two_layers_give_the_numbers_that_were_written_down(reader):
 def test_all_scores_of_three_texts_are_those_of_transformers(reader, model):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from course_utils.weights_file import load_tokenizer
-
-    file, ours = language_model.file(), load_tokenizer(reader)
+    file, ours = language_model.file(), CHAPTER.load_tokenizer(reader)
     theirs = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32).eval()
     their_tokens = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
     for text in TEXTS:
@@ -131,7 +127,5 @@ def test_all_scores_of_three_texts_are_those_of_transformers(reader, model):
 
 @WHOLE
 def test_neighbours_left_as_pairs_would_be_noticed(reader, model):
-    from course_utils.weights_file import load_language_model, load_tokenizer
-
-    numbers = torch.tensor([load_tokenizer(reader).encode(TEXTS[0]).ids])
-    assert (load_language_model(reader)(numbers)[0] - model(numbers)[0]).abs().max() > 1
+    numbers = torch.tensor([CHAPTER.load_tokenizer(reader).encode(TEXTS[0]).ids])
+    assert (CHAPTER.load_language_model(reader)(numbers)[0] - model(numbers)[0]).abs().max() > 1

@@ -80,7 +80,7 @@ def test_what_a_head_does_instead_is_named(scores, words):
 def test_a_head_with_query_and_key_swapped_hears_so():
     wanted = np.eye(COUNT)[[3, 5, 1, 0, 2, 4]]
     assert reply(20 * wanted, wanted=wanted) is None
-    assert "With query and key exchanged" in reply(20 * wanted.T, wanted=wanted)
+    assert "If W_query and W_key changed places" in reply(20 * wanted.T, wanted=wanted)
 
 
 def test_what_is_hidden_is_never_part_of_a_cure():
@@ -95,7 +95,7 @@ def test_what_is_hidden_is_never_part_of_a_cure():
 
 def test_a_question_to_the_hidden_future_that_is_right_when_turned_hears_so():
     visible = np.tril(np.ones((COUNT, COUNT))) > 0
-    assert "With query and key exchanged" in reply(pointing(1), visible=visible)
+    assert "If W_query and W_key changed places" in reply(pointing(1), visible=visible)
 
 
 def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
@@ -108,9 +108,9 @@ def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
 def test_what_has_no_name_is_asked_by_kind_and_where_kinds_are_right_by_word():
     kinds = ["odd", "even"] * 3
     found = reply(pointing(2) + pointing(-2), kinds=kinds)
-    assert found.endswith('Which of your numbers decide whether "three" scores high with odd?')
+    assert found.endswith('Which of your numbers set the score of "three" with odd?')
     one_of_the_last = 20.0 * np.eye(COUNT)[[4, 4, 4, 5, 5, 4]]
-    assert 'scores high with "five"?' in reply(one_of_the_last, kinds=["number"] * COUNT)
+    assert 'with "five"?' in reply(one_of_the_last, kinds=["number"] * COUNT)
 
 
 def test_a_head_that_is_too_strict_for_an_average_hears_so():
@@ -143,7 +143,7 @@ def test_what_is_handed_on_instead_is_named(handed, words):
             "tensor of floating-point numbers",
         ),  # the chapter's next cell could not multiply it, nor the next one
         (torch.tensor([1, 2, 3]), "tensor of floating-point numbers"),
-        (torch.tensor([1.0, torch.nan, 2.0]), "numbers between"),
+        (torch.tensor([1.0, torch.nan, 2.0]), "has nan in it"),
         (torch.tensor([1.0, 2.0, -1e10]), "numbers between"),
         (torch.tensor([1.0, 2.0]), r"shape \(2,\); expected \(3,\)"),
         (torch.ones(3, 1), r"shape \(3, 1\); expected \(3,\)"),

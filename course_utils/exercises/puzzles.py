@@ -5,6 +5,7 @@ fails, its own weights and scores show what it does instead; nothing here depend
 """
 
 import random
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +19,9 @@ LARGEST = 1e9  # products of such numbers are still far from the largest of floa
 TOO_CLOSE = "The right words score highest, but not by enough. How far apart must the scores be?"
 TOO_FAR = "The scores are too far apart. How close together must they be?"
 OTHER_WAY = "The words that should have the highest scores have the lowest. Which sign is wrong?"
-SWAPPED = "With query and key exchanged, the weights would be right. Which word asks here, and which answers?"
+SWAPPED = (
+    "If W_query and W_key changed places, the weights would be right. Which of them belongs to the token that attends?"
+)
 
 
 @dataclass(frozen=True)
@@ -107,10 +110,15 @@ def behaves(head, *readings):
             except ValueError as refused:
                 return str(refused)
             if wrong := wrong_attention(tried) or wrong_output(tried):
-                return wrong
+                return counted(wrong)
 
     sentence.head, sentence.readings = head, readings  # for judging on the page
     return sentence
+
+
+def counted(words):
+    """A reply that says how positions are counted, where it names one."""
+    return re.sub(r" at position \d+", r"\g<0> (counted from 0)", words, count=1)
 
 
 def follows(embeddings, plan):
@@ -130,7 +138,9 @@ def numbers(value, name, *sizes):
         wanted = ", ".join("any" if size is None else str(size) for size in sizes)
         comma = "," if len(sizes) == 1 else ""
         raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{comma}).")
-    if not found.size or not np.abs(found).max() <= LARGEST:  # nan is no number below it
+    if np.isnan(found).any():
+        raise ValueError(f"{name} has nan in it, which is no number. Which of your steps gives nan?")
+    if not found.size or np.abs(found).max() > LARGEST:
         raise ValueError(f"{name} should hold numbers between {-LARGEST:.0f} and {LARGEST:.0f}.")
     return found
 
@@ -275,7 +285,7 @@ def question_on_scores(reading, head, row):
         if found[most] - wanted[most] > MISPLACED / 2:
             break
     score = f'"{most}"' if names is reading.words else most
-    return f"Which of your numbers decide whether {quoted(reading, row)} scores high with {score}?"
+    return f"Which of your numbers set the score of {quoted(reading, row)} with {score}?"
 
 
 # --- the output of a head ---------------------------------------------------------------------------------------------

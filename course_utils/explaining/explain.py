@@ -29,6 +29,7 @@ MOST_LINES = 2  # lines named besides the first
 MOVING = {  # functions and methods that only move numbers
     "cat", "stack", "view", "reshape", "flatten", "transpose", "permute", "squeeze", "unsqueeze", "repeat", "tensor",
 }  # fmt: skip
+LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
 TURNED = ("inverted", "wrong sign")  # kinds of what can be turned round in any of the lines on the way
 MOST_NAMES = 3  # names whose values are told
 MOST_SECONDS = 3  # of computing for one answer, after which no more changes and values are tried out
@@ -242,7 +243,8 @@ class Search:
     @functools.cached_property
     def all_mendable(self):
         """What `mendable` finds among all expressions but the result, also for the input that is shown."""
-        if self.wanted_in(self.asking, self.number) is None:  # another number mends one truth value by accident
+        wanted = self.wanted_in(self.asking, self.number)
+        if wanted is None or wanted.dtype is torch.bool and not wanted.ndim:  # another number mends these by accident
             return {}
         numbers = [each for each in self.flow.places if each in self.shown.places]
         found = self.mendable(self.flow, self.known, self.asking, self.number, numbers)
@@ -293,7 +295,16 @@ class Search:
         same = [k for k in found if candidates.is_close(self.all_mendable[k][1], wanted)]
         same = [k for k in same if not candidates.is_close(self.all_mendable[k][0], own)]
         best = max([best, *same], key=lambda number: self.flow.places[number][-1])
+        at = self.flow.places[best][-1]  # what only hands on a value, such as dropout in evaluation, is no mistake
+        given = [each for each in self.flow.operands(at) if self.hands_on(each, at)]
+        made = [self.flow.steps[self.flow.origin(each)][0] for each in given]
+        best = next((number for number in made if number in found), best)
         return best, found[best]
+
+    def hands_on(self, operand, place):
+        """Whether a step gives the value that it got from another."""
+        own, given = self.value_of(self.flow, place), self.value_of(self.flow, operand)
+        return own is not None and given is not None and candidates.is_close(own, given)
 
     @functools.cached_property
     def behind_result(self):
@@ -320,6 +331,8 @@ class Search:
         tried = candidates.candidate_fixes(self.program, self.flow, near)[:most]
         attempts = zip(tried, self.runner.try_fixes(tried, [self.asked]))
         working = sorted((fix for fix, found in attempts if self.is_right(found)), key=self.preference)
+        if self.trouble.error == "NameError":  # changes know the usual names: elsewhere they hide what stopped it
+            working = [fix for fix in working if self.program.nodes[fix.number].lineno == line]
         for fix in working[:MOST_RIGHT]:
             if time.process_time() < self.end and self.makes_all_right(fix) and self.is_proven(fix):
                 return fix
@@ -339,7 +352,8 @@ class Search:
         node = self.program.nodes[fix.number]
         whole = isinstance(node, (ast.FunctionDef, ast.ClassDef))
         added = int((len(fix.new) - len(ast.unparse(node))) / 4)
-        last = fix.kind == "order of names", whole, fix.kind in TURNED, added
+        turned = fix.kind in TURNED or fix.kind == "arguments swapped" and fixes.called(node) == "where"
+        last = fix.kind == "order of names", whole, turned, added
         return self.trouble.changed and fix.kind != "changed in place", *last
 
     def is_proven(self, fix):
@@ -360,6 +374,8 @@ class Search:
             return False
         statements = [self.program.statement_of(node), *self.program.enclosing(node, ast.If)]
         lines = self.lines_behind(places, number)
+        if fix.kind == "arguments swapped" and isinstance(node, ast.Call) and self.program.definition(node):
+            return not {self.program.statement_of(self.flow.node(each)) for each in places} & {*statements}
         return not any(each.lineno in lines for each in statements)
 
     def on_known_way(self, fix):
@@ -381,9 +397,12 @@ class Search:
         if any(self.lines_of_makers(self.flow, each) for each in places):
             lines = self.with_code({*self.lines_behind(self.flow.behind([self.result])), statement.lineno})
             return f"{say(fix.kind, place=sentences.block_of(lines))} {sentences.question(fix.kind, '')}"
-        piece = self.program.before_and_after(fix)[0]
+        piece = ast.unparse(node) if fix.kind == "missing transpose" else self.program.before_and_after(fix)[0]
         given = self.values_where_it_stopped() if statement.lineno == self.trouble.line else []
-        return " ".join([say("cause", place=place_of(statement)), *given, sentences.question(fix.kind, piece)])
+        question = sentences.question(fix.kind, piece)
+        if given and sentences.is_general(fix.kind):
+            question = QUESTIONS["error"]
+        return " ".join([say("cause", place=place_of(statement)), *given, question])
 
     def place_words(self):
         """The sentences on where an answer goes wrong, with a question; "" where nothing can be told."""
@@ -409,6 +428,8 @@ class Search:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
             return look_at(self.program.state_changes())
+        if contract.draws_at_random(self.asking.reference[self.number]):  # no value on the way is known
+            return look_at([*map(self.program.statement_of, filter(locate.draws, self.program.nodes))])
         if early := self.program.statements(self.ends_first_turn):
             return say("early_return", line=early[0].lineno, code=first_line(early[0]))
         if words := self.words_on_names() or self.words_on_lost():
@@ -445,17 +466,27 @@ class Search:
         question = QUESTIONS.get(self.trouble.error, QUESTIONS["error"])
         return self.with_makers(" ".join([*self.values_where_it_stopped(), question]), places)
 
-    def with_makers(self, words, places):
-        """Some sentences on the values of steps, and one on the lines that gave the names in them their values."""
+    def with_makers(self, words, places, more=()):
+        """Some sentences on the values of steps, and one on the lines that gave the names in them their values.
+
+        more: other lines to name.
+        """
         operations = [getattr(self.shown.node(each), "op", ast.MatMult()) for each in places]
         only = self.trouble.line or not all(isinstance(each, ast.MatMult) for each in operations)
         found = {line for each in places for line in self.lines_of_makers(self.shown, each, only)}
+        if only and not found:
+            found = {line for each in places for line in self.lines_of_makers(self.shown, each)}
+        found |= {*more} - {self.shown.node(each).lineno for each in places}
         depends = say("depends_on", place=sentences.block_of(self.with_code(found))) if found else ""
         return f"{words}\n{depends}".rstrip()
 
-    def lines_of_makers(self, flow, place, only_unknown=False):
-        """The lines, besides its own, in which the names in an expression got the values that they have in a step."""
-        node, lines = flow.node(place), set(self.lines_of_own(flow.node(place)))
+    def lines_of_makers(self, flow, place, only_unknown=False, level=1, node=None):
+        """The lines, besides its own, in which the names in an expression got the values that they have in a step.
+
+        level: 2 for what is behind these, 3 for what others only collected. node: the expression, if not the step's.
+        """
+        node = node or flow.node(place)
+        lines = set(self.lines_of_own(node))
         for name in {name_of(part) for part in ast.walk(node)} - {None, "self"}:
             makers, at = flow.makers.get(name, []), flow.last(flow.makers.get(name, []), place)
             value = None if at is None else flow.steps[at][1]
@@ -464,22 +495,41 @@ class Search:
             lines |= flow.lines_through(name)
             lines |= {flow.node(each).lineno for each in flow.written_through(at, place)}
             is_known = not is_uninformative(value) and self.shown_known.contains_unordered(value)
-            if at is None or only_unknown and is_known:
+            empty = getattr(value, "numel", lambda: 1)() == 0 or isinstance(value, list)
+            if only_unknown and is_known or level == 2 and is_uninformative(value) and not empty:
                 continue
-            made = [(self.program.nodes[k], flow.last([k], place)) for k in makers]
-            made = [each for each, ran in made if ran is not None or each.lineno < node.lineno]
-            made = [each for each in made if len(made) == 1 or not isinstance(each, (ast.List, ast.Constant))]
-            statements = map(self.program.statement_of, made)
+            nodes = {k: self.program.nodes[k] for k in makers}
+            made = {k: flow.last([k], place) for k in makers}
+            anew = [each for k, each in made.items() if each is not None and self.makes_anew(name, nodes[k])]
+            made = {k: each for k, each in made.items() if each is not None and each >= max(anew, default=0)}
+            unwatched = (ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
+            made |= {k: place for k in makers if isinstance(nodes[k], unwatched)}
+            if len(made) > 1 or level == 3:
+                made = {k: each for k, each in made.items() if not is_empty(nodes[k])}
             sizes = type(flow.steps[place][1]) is not float
-            for statement in [each for each in statements if not sizes or not is_plain(each)]:
-                lines |= {statement.lineno, *self.lines_of_own(statement)}
+            for k, ran in made.items():
+                statement = self.program.statement_of(nodes[k])
+                over_values = isinstance(statement, ast.For) and fixes.called(statement.iter) != "range"
+                if sizes and is_plain(statement) and not (level == 3 and over_values):
+                    continue
+                lines |= {statement.lineno, *self.lines_of_own(statement, [*self.program.enclosing(node)])}
+                if collects(statement) and ran < place:  # the numbers come from somewhere else
+                    lines |= self.lines_of_makers(flow, ran, level=3)
+                elif level == 1:
+                    lines |= self.lines_of_makers(flow, ran, True, 2, nodes[k])
         return lines - {self.program.statement_of(node).lineno}
 
-    def lines_of_own(self, node):
-        """The lines of the functions of the answer's own that a piece of it names."""
+    def makes_anew(self, name, node):
+        """Whether a node gives a name a new value, whatever it had before."""
+        plain = isinstance(node, ast.expr) and isinstance(self.program.statement_of(node), ast.Assign)
+        return plain and name not in map(name_of, ast.walk(node))
+
+    def lines_of_own(self, node, around=()):
+        """The lines of the functions of the answer's own that a piece of it names. around: functions to leave out."""
         called = {name_of(part) for part in ast.walk(node)}
         own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and each.name in called)
-        return [part.lineno for each in own for part in each.body]
+        parts = [part for each in own if each not in around for part in ast.walk(each) if part is not each]
+        return [part.lineno for part in parts if isinstance(part, ast.stmt) and not is_docstring(part)]
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -499,7 +549,11 @@ class Search:
         wrong = [k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)]
         place = self.shown.places[number][wrong[0] if turns[0].shape == turns[1].shape else 0]
         relation = sentences.relation(turns[0][0], turns[1][0], "it") if len(turns[0]) == 1 else ""
-        return self.with_makers(self.words_on_value(number, place, True, [relation] if relation else []), [place])
+        words = self.words_on_value(number, place, True, [relation] if relation else [])
+        names = self.flow.names_made_by(number)  # what is written on them later
+        later = [self.program.nodes[k] for name in names for k in self.flow.makers[name]]
+        later = [each.lineno for each in later if isinstance(each, ast.stmt) and changed_name(each)]
+        return self.with_makers(words, [place], [*self.lines_behind(self.block[1], number), *later])
 
     def words_on_value(self, number, place, proven, seen_of_it=()):
         """The sentences on the value of an expression in a step of the call that is shown."""
@@ -508,35 +562,59 @@ class Search:
         seen = self.value_in_words(self.shown.steps[place][1])
         whole = node in (statement, getattr(statement, "value", None))
         where = place_of(statement) if whole else f"`{sentences.shortened(ast.unparse(node))}` in line {node.lineno}"
-        given = self.shown_arguments()  # nobody computes by hand what a model gives, or what is not shown
-        by_hand = seen and differences.shows_numbers(given) and not any(isinstance(each, dict) for each in given)
         given = [say("seen", when=self.when(place), value=seen)] if seen else []
         if not proven:
+            if seen and whole:  # what it works with, where that stands in the same line
+                makers = {None, *self.shown.makers}  # an argument is shown already
+                parts = [k for k in self.shown.operands(place) if name_of(self.shown.node(k)) in makers]
+                parts = [each for each in self.named(parts) if each[1].strip("is `") != seen.strip("`")]
+                values = {"values": sentences.named_values(parts)} if parts else {}
+                given = [say("seen_from" if parts else "seen", when=self.when(place), value=seen, **values)]
             return " ".join([say("begin", place=where), *given, QUESTIONS["begin" if seen else "line"]])
-        question = QUESTIONS["value" if by_hand else "values"]
-        return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), question])
+        return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), QUESTIONS["value"]])
 
     def when(self, place):
         """In which turn of its loops a step came about, in words."""
         turn = [(name, sentences.brief(value)) for name, value in self.shown.counters_at(place).items()][:MOST_NAMES]
-        return sentences.when(turn, self.shown.places[self.shown.steps[place][0]].index(place))
+        runs = self.shown.places[self.shown.steps[place][0]]
+        in_loop = any(self.program.enclosing(self.shown.node(place), LOOPS))
+        run = "" if len(runs) == 1 else f"{'iteration' if in_loop else 'call'} {runs.index(place) + 1}"
+        return sentences.when(turn, run)
 
     def words_on_lost(self):
         """The sentences on the first step that gave nan, or infinity, where the result should have numbers; or ""."""
         end, got, wanted = self.ends
-        if got is None or wanted is None or not lost_in(got) or lost_in(wanted):
+        left = "" if got is None or wanted is None or lost_in(wanted.double().abs()) else lost_in(got.double().abs())
+        if not left:
             return ""
         for place in sorted(self.shown.behind([end])):
             node, value = self.shown.node(place), self.value_of(self.shown, place)
-            if isinstance(node, ast.stmt) or name_of(node) or value is None or "inf" in ast.unparse(node):
+            if isinstance(node, ast.stmt) or name_of(node) or value is None:
                 continue
             logarithm = "log" in getattr(getattr(node, "func", None), "attr", "")
-            lost = lost_in(value) or logarithm and lost_in(-value.double())
+            lost = lost_in(value) or logarithm and lost_in(-value.double()) and "-inf"
             known = lost == "inf" and self.shown_known.contains_unordered(value)  # no result comes from nan
-            if lost and ((value == torch.inf).all() or not known):
+            if lost and ((value == torch.inf).all() or not known) and (lost == "nan" or "inf" not in ast.unparse(node)):
                 parts = {"code": sentences.shortened(ast.unparse(node)), "turn": sentences.turn(self.when(place))}
                 there = sentences.there(self.named(self.shown.operands(place)))
-                return self.with_makers(say("lost", what=lost, line=node.lineno, there=there, **parts), [place])
+                becomes = "" if lost in ("nan", f"-{left}", left) else f", which becomes {left},"
+                words = say("lost", what=f"{lost}{becomes}", line=node.lineno, there=there, **parts)
+                question = QUESTIONS["lost"].format(lost)
+                return self.words_on_zeros(words, place) or self.with_makers(f"{words} {question}", [place])
+        return ""
+
+    def words_on_zeros(self, words, lost):
+        """Some sentences, and one on the exponentials that became 0 on the way to a step; "" where none did."""
+        for place in sorted(self.shown.behind([lost])):
+            node, value = self.shown.node(place), self.value_of(self.shown, place)
+            if fixes.called(node) not in ("exp", "softmax") or value is None or not (value == 0).any():
+                continue
+            given = [self.value_of(self.shown, each) for each in self.shown.operands(place)]
+            if all(each is None or each.isfinite().all() for each in given):
+                code, there = sentences.shortened(ast.unparse(node)), self.named(self.shown.operands(place))
+                turn = sentences.turn(self.when(place))
+                zeros = say("zeros", code=code, line=node.lineno, turn=turn, there=sentences.there(there))
+                return self.with_makers(f"{words} {zeros} {QUESTIONS['lost'].format(0)}", [place])
         return ""
 
     def words_on_block(self, places):
@@ -562,9 +640,10 @@ class Search:
             return ""
         number, lines = self.shown.steps[end][0], self.lines_of_makers(self.shown, end)
         if lines and got.shape == wanted.shape and self.adds_numbers(self.shown, number, wanted):  # others make these
-            lines = self.with_code({*lines, self.shown.node(end).lineno, self.flow.end().lineno})
+            behind = self.lines_behind(self.behind_result)
+            lines = self.with_code({*lines, *behind, self.shown.node(end).lineno, self.flow.end().lineno})
             return f"{say('look_at', place=sentences.block_of(lines))} {QUESTIONS['lines']}"
-        return self.words_on_operation(end) or self.with_makers(self.words_on_value(number, end, False), [end])
+        return self.with_makers(self.words_on_value(number, end, False), [end])
 
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
@@ -589,7 +668,9 @@ class Search:
             return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
         ends = {self.shown.node(at).lineno: at for at, _ in tables}  # of each line that writes, the last time
         first, *later = ends
-        kind = "others_written" if len(later) == 1 else "not_written"
+        begun = tables[0][1]
+        kind = "others_written" if (begun == begun.flatten()[0]).all() else "left"
+        kind = kind if len(later) == 1 else "not_written"
         words = say(kind, entry=[*entry], line=first, last=[*later, first][0])
         tests = [at for line in later for at in self.shown.deciding(ends[line]) if not self.runs_always(at)]
         lines = {self.shown.node(at).lineno for at in tests}
@@ -614,19 +695,6 @@ class Search:
         same = value is not None and candidates.is_close(value.flatten(), got[entry[0]].flatten())
         return self.words_on_making("appended", entry[:1], place, self.shown.node(place)) if same else ""
 
-    def words_on_operation(self, place):
-        """The sentences on the numbers from which an operation made the first wrong entry; "" for others."""
-        node, inside, (_, got, wanted) = self.shown.node(place), self.shown.operands(place), self.ends
-        made, *parts = (self.value_of(self.shown, each) for each in (place, *inside))
-        plain = isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult) and len(inside) == 2
-        wrong = wrong_entries(got, wanted) if plain and all(each is not None for each in (made, *parts)) else []
-        if not wrong or made.shape != got.shape:
-            return ""
-        numbers = [sentences.brief(each.expand(got.shape)[tuple(wrong[0])]) for each in parts]
-        values = sentences.named_values([(ast.unparse(self.shown.node(k)), each) for k, each in zip(inside, numbers)])
-        words = say("operation", place=place_of(self.program.statement_of(node)), entry=wrong[0], values=values)
-        return self.with_makers(words, [place])
-
     def words_on_making(self, kind, entry, place, node):
         """The sentences on the step that made an entry, and on the values that it worked with."""
         parts = [node] if name_of(node) else [*locate.child_expressions(node)]
@@ -637,7 +705,9 @@ class Search:
             tests = [each for each in tests if not is_plain(self.program.statement_of(each))]
             inner = [each for each in tests if isinstance(each, (ast.Compare, ast.Call))]
             parts = [part for each in tests for part in (locate.child_expressions(each) if each in inner else [each])]
-        values = self.named(filter(None, self.shown.before(parts, place + 1)), self.shown.counters_at(place))
+        counters = self.shown.counters_at(place)
+        values = self.named(filter(None, self.shown.before(parts, place + 1)), counters)
+        values = values or self.named([place], counters)
         turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
         words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
         question = "entry_of_several" if len(values) > 1 else "entry_of_one" if values else "entry"
@@ -653,15 +723,14 @@ class Search:
         """The sentences on the first value, among these steps, that right answers do not make."""
         for place in sorted(places):
             node, number = self.flow.node(place), self.flow.steps[place][0]
-            skipped = isinstance(node, ast.stmt) or name_of(node) or getattr(node, "attr", "") == "inf"
+            skipped = isinstance(node, (ast.stmt, ast.Subscript)) or name_of(node) or getattr(node, "attr", "") == "inf"
             skipped = skipped or fixes.called(node) in ("cat", "float")  # the parts of `cat` may be right
             if skipped and place != self.result or not self.is_strange(self.flow, place, self.known):
                 continue
             at = [k for k in self.shown.places.get(number, []) if self.is_strange(self.shown, k, self.shown_known)][:1]
             if place == self.result or not at:  # `words_on_end` says more
                 return ""
-            words = "" if self.value_in_words(self.shown.steps[at[0]][1]) else self.words_on_operation(at[0])
-            return words or self.with_makers(self.words_on_value(number, at[0], False), at)
+            return self.with_makers(self.words_on_value(number, at[0], False), at)
         return ""
 
     def is_strange(self, flow, place, known):
@@ -685,7 +754,7 @@ class Search:
         values = exercise.reference[call].values
         several = self.trouble.part is not None and values and isinstance(values[0], list)
         found = values[0][self.trouble.part] if several else values[0] if values else None
-        return torch.as_tensor(found) if isinstance(found, (torch.Tensor, float)) else None
+        return torch.as_tensor(found) if isinstance(found, (torch.Tensor, float, bool)) else None
 
     @functools.cached_property
     def ends(self):
@@ -763,10 +832,31 @@ def is_plain(statement):
     return bool(values) and all(map(locate.asks_for_size, values))
 
 
+def is_empty(node):
+    """Whether an expression is what a table or a list begins with, such as [] or 0."""
+    return isinstance(node, (ast.List, ast.Constant))
+
+
+def collects(statement):
+    """Whether a statement only puts together, or hands on, what others made, such as `rows.append(row)`."""
+    value = getattr(statement, "value", None)
+    names = all(map(name_of, getattr(statement, "targets", ())))
+    if not names or not isinstance(value, ast.Call):
+        return names and bool(name_of(value))
+    parts = [part for each in value.args for part in ast.walk(each)]
+    kinds = (ast.Name, ast.List, ast.Tuple, ast.Constant, ast.UnaryOp, ast.expr_context, ast.unaryop)
+    return fixes.called(value) in {"append", "extend"} | MOVING and all(isinstance(part, kinds) for part in parts)
+
+
 def always_returns(node):
     """Whether a statement is a `return`, or an `if` that returns either way."""
     ends = [node.body[-1], *node.orelse[-1:]] if isinstance(node, ast.If) else []
     return isinstance(node, ast.Return) or len(ends) == 2 and all(map(always_returns, ends))
+
+
+def is_docstring(statement):
+    """Whether a statement is only a text."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def is_literal(node):

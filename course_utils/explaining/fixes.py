@@ -162,9 +162,12 @@ def call_fixes(node, program, sizes):
         if name in ("view", "reshape"):
             moved = "permute" in program.text or "movedim" in program.text
             kind = "arguments swapped" if moved else "view for transpose"
-            for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2"):
+            after = called(program.parents.get(id(program.parents.get(id(node)))))  # of what its result is used for
+            turned = after in ("transpose", "permute", "movedim")
+            for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2") if not turned else ():
                 yield f"{call(arguments=swapped)}.transpose({axes})", kind
-    others = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]
+    same = [other for other in program.nodes if isinstance(other, ast.Call) and called(other) == name]
+    others = [ast.unparse(keyword) for other in same for keyword in other.keywords]
     for keyword in dict.fromkeys([*USUAL_KEYWORDS, *others]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
             yield call(keywords=[*keywords, keyword]), "option missing"

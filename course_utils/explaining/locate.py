@@ -94,8 +94,7 @@ class Flow:
 
     def is_random(self, place):
         """Whether a step draws random numbers, which are new each time."""
-        node = self.node(self.origin(place))
-        return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in RANDOM_FUNCTIONS
+        return draws(self.node(self.origin(place)), RANDOM_FUNCTIONS)
 
     def written_through(self, made, place):
         """The last step after one that wrote on what it shows a part of, and before another; in a list, or []."""
@@ -196,6 +195,11 @@ class Flow:
         """The numbers of the values that functions return."""
         returns = [node.value for node in ast.walk(within) if isinstance(node, ast.Return) and node.value]
         return [self.program.numbers[id(value)] for value in returns]
+
+
+def draws(node, functions=(*RANDOM_FUNCTIONS, "dropout", "drop")):
+    """Whether an expression is a call that draws random numbers."""
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in functions
 
 
 def asks_for_size(node):

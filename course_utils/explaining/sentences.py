@@ -33,14 +33,20 @@ def question(kind, code):
     return (SLIPS.get(kind, [""])[0] or SLIPS[""][0]).format(piece)
 
 
-def when(turn, before):
-    """When `t` is 2, or In run 3, or Here. turn: the loop variables, (name, words). before: number of runs."""
-    return f"When {named_values(turn)}" if turn else f"In run {before + 1}" if before else "Here"
+def is_general(kind):
+    """Whether the question on a kind of slip is that of any kind."""
+    return not SLIPS.get(kind, [""])[0] or kind == ""
+
+
+def when(turn, run):
+    """When `t` is 2, or In iteration 3, or Here. turn: the loop variables, (name, words). run: iteration 3, or ""."""
+    return f"When {named_values(turn)}" if turn else f"In {run}" if run else "Here"
 
 
 def turn(when):
-    """The same in the middle of a sentence."""
-    return "" if when == "Here" else f" {when[0].lower()}{when[1:]}"
+    """The same in the middle of a sentence: when `t` is 2, or (iteration 3)."""
+    run = when.removeprefix("In ")
+    return "" if when == "Here" else f" ({run})" if run != when else f" {when[0].lower()}{when[1:]}"
 
 
 def there(values):

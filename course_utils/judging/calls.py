@@ -119,7 +119,7 @@ def call_function(answer, call, reply):
 
 def call_layer(answer, call, reply):
     """Fill in the layer's parts, "values", one per input, and what the contract needs (`untrusted_replies`)."""
-    layer = answer(*[build_argument(argument) for argument in call.arguments])
+    layer = made_layer(answer, call)
     reply["is_layer"] = issubclass(type(layer), nn.Module)
     if not reply["is_layer"]:
         reply["values"] = [plain_value(layer)]
@@ -150,9 +150,13 @@ def call_layer(answer, call, reply):
     layer.train(call.training)
     reply["second_call"], reply["other_seed"] = values(call.seed), values(call.seed + OTHER_SEED)
     if not call.training:
-        reply["other_sizes"] = [
-            plain_value(called(arguments, call.seed)) for arguments in other_sizes(build_argument(call.inputs[0]))
-        ]
+        whole = build_argument(call.inputs[0])
+        others = list(other_sizes(whole))
+        reply["other_sizes"] = [plain_value(called(arguments, call.seed)) for arguments in others]
+        layer = made_layer(answer, call)  # another one, which sees the shorter sequence first
+        copy_weights(parameters_in(layer), call.weights)
+        layer.train(False)
+        reply["other_sizes"] += [plain_value(called(arguments, call.seed)) for arguments in [*others[:1], whole]][1:]
     leaves = parameters_in(layer)
     first = build_argument(call.inputs[0])
     if is_decimal(first[0]):
@@ -242,6 +246,11 @@ def language_model(language_model, seed, most_read):
 def flipped_argument(argument):
     """The argument that a call describes; a tensor has its numbers in reverse order: other numbers of the same size."""
     return argument.flip(list(range(argument.ndim))) if isinstance(argument, torch.Tensor) else build_argument(argument)
+
+
+def made_layer(answer, call):
+    """The learner's layer, with its own first weights."""
+    return answer(*[build_argument(argument) for argument in call.arguments])
 
 
 def describe_layer(layer):

@@ -91,10 +91,10 @@ def draws_at_random(reply):
 
 
 def check_other_sizes(call, reply, reference):
-    """Whether a layer takes a shorter sequence, and a larger batch, after its first input."""
+    """Whether a layer takes a shorter sequence and a larger batch after another, and a longer one after a shorter."""
     for wanted, found in itertools.zip_longest(reference.other_sizes, reply.other_sizes):
         if problem := differences.problem(wanted, found):
-            return f"With a length or batch size other than the first call's: {problem}"
+            return f"When the length or batch size changes between calls: {problem}"
     return None
 
 

@@ -92,7 +92,9 @@ def list_difference(expected, got):
         return f"It returned {len(got)} values; {len(expected)} were expected."
     for place, (wanted, found) in enumerate(zip(expected, got)):
         if wanted is not None and (problem := difference(wanted, found)):
-            return f"{ORDINALS[min(place, len(ORDINALS) - 1)]} value that you return: {problem}"
+            one = f"{ORDINALS[min(place, len(ORDINALS) - 1)]} value that you return"
+            told = problem.removeprefix("You return ").removeprefix("You have ")
+            return f"{one}: {problem}" if told == problem else f"{one} is {told}"
     return None
 
 

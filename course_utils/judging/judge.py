@@ -148,7 +148,7 @@ def describe_wrong_case(exercise, case):
     if not case.arguments:
         return case.problem
     mode = ""
-    if isinstance(case.call, LayerCall):
+    if isinstance(case.call, LayerCall) and exercise.chapter > 3:  # chapter 4 brings the modes
         mode = " (training mode)" if case.call.training else " (evaluation mode)"
     given = differences.describe_arguments(case.arguments, exercise.parameter_names)
     return f"Input{mode}: {given}. {case.problem} {mask_words(exercise, case)}".rstrip()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 PLACES = {"in the past": -1, "themselves": 0, "in the future": 1}  # a key's place relative to its query
-MOST_TOLD = 3
+MOST_TOLD = 2
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
 import {
   BOLD,
-  EMPTY,
   ending,
   figure,
   fixed,
@@ -21,7 +20,7 @@ import {
 } from "./base.js";
 import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";
 
-const GAP = 4, TOP = 46, HEADLINE = 26, BESIDE = 330; // room for the large map
+const GAP = 6, TOP = 46, HEADLINE = 26, BESIDE = 330; // room for the large map
 const MOST = 0.5, FEW = 2; // of all weight: then a head has a habit; else, so many tokens are named
 const OTHER = "none of these", WHERE = ["your sentence", "the other"];
 const SPECIAL = /^\[.*]$/; // tokens that are no words
@@ -41,7 +40,8 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     .sort((a, b) => (a === OTHER) - (b === OTHER) || count(every, b) - count(every, a))
     .map((kind) => ({ kind, counts: sentences.map((sentence) => count(sentence.every, kind)) }))
     .slice(0, other ? 1 : undefined); // with two sentences, the most frequent kind alone
-  const colours = Object.fromEntries(kinds.map(({ kind }, k) => [kind, kind === OTHER ? EMPTY : HEADS[k]]));
+  const colours = Object.fromEntries(kinds.map(({ kind }, k) => [kind, kind !== OTHER && HEADS[k]]));
+  const frame = (kind) => `stroke:rgb(${colours[kind]});stroke-width:2`;
 
   function draw(page, { layer, head, query }, at) {
     const title = `layer ${layer}, head ${head}`, narrow = page.width < 700, pointed = at?.part.startsWith("all");
@@ -53,7 +53,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
         ? "on two sentences"
         : one === two
         ? `${one} in both sentences`
-        : `${one} in your sentence, ${two} in the other`;
+        : `${one} in your sentence, ${two.replace("reads ", "")} in the other`;
       page.words(0, 10, `${title} ${where}`, BOLD, "headline");
       const room = narrow ? page.width : page.width / 2;
       page.height = HEADLINE;
@@ -78,7 +78,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
           sentence,
           k,
           x,
-          told([[kind, `${where}: ${counts[k]} of ${every.length} mostly read ${kind}`]], x, y, room),
+          told([[kind, `${where}: ${counts[k]} of ${every.length} give ${kind} over half`]], x, y, room),
           room,
         );
       });
@@ -86,7 +86,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
       const beside = page.width * 0.45 - 14 >= BESIDE; // is there room for the large map?
       const room = beside ? page.width * 0.55 : page.width, few = kinds.slice(0, narrow ? 1 : undefined);
       const start = [
-        [undefined, "heads mostly read"],
+        [undefined, "heads that give over half of their weight to"],
         ...few.map(({ kind, counts: [number] }) => [kind, `${kind}: ${number}`]),
       ];
       const right = small(sentences[0], 0, 0, told(start, 0, 0, room), room), low = page.height;
@@ -110,18 +110,20 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
           : `${SAYS}${most(large, names)}${other ? `; in the other, it ${most(mine(other), other.names)}` : ""}`
       }.`;
 
-    // Some sentences on what heads read, each with the line of its kind; returns where small maps begin below them.
+    // Some sentences on what heads read, each with the frame of its kind; returns where small maps begin below them.
     function told(list, x, y, room) {
       const spots = list.map(([, says]) => says.length * LETTER + 26).map(flow(room, 0, 16));
       list.forEach(([kind, says], k) => {
         const left = x + spots[k].x, middle = y + 10 + spots[k].y;
-        if (kind) page.box(`kind ${x} ${y} ${k}`, left, middle - 2, 14, 4, `fill:rgb(${colours[kind]})`);
+        if (colours[kind]) {
+          page.box(`kind ${x} ${y} ${k}`, left + 1, middle - 6, 12, 12, `fill:rgb(${weightColour(0)});${frame(kind)}`);
+        }
         page.words(left + (kind ? 20 : 0), middle, says, BOLD + (narrow ? SMALL : ""), `kind ${x} ${y} ${k}`);
       });
       return y + spots.at(-1).y + TOP;
     }
 
-    // All heads on one sentence as small maps, with a line below those of a kind; returns where they end on the right.
+    // All heads on one sentence as small maps, framed by their kind; returns where they end on the right.
     function small({ layers, kinds }, k, x, top, room) {
       const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 44)), left = x + LABELS;
       const key = k ? "all other" : "all", where = k ? " in the other sentence" : "";
@@ -130,7 +132,8 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
         maps.forEach((values, h) => {
           const [x, y, side] = [left + h * step + GAP / 2, top + l * step + GAP / 2, step - GAP];
           image(page, x, y, side, side, values, weightColour);
-          page.box(`${key} ${l} ${h}`, x, y + side, side, 3, `fill:rgb(${colours[kinds[l][h]] ?? EMPTY})`);
+          const kind = kinds[l][h];
+          if (colours[kind]) page.box(`${key} ${l} ${h}`, x - 1, y - 1, side + 2, side + 2, `fill:none;${frame(kind)}`);
         })
       );
       page.board(

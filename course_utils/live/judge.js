@@ -147,7 +147,7 @@ function changeOfScores(tried) {
   ];
   if (tried.every(({ head }) => head.scores.length === head.scores[0].length)) {
     changes.push([
-      "With query and key exchanged, the weights would be right. Which word asks here, and which answers?",
+      "If W_query and W_key changed places, the weights would be right. Which of them belongs to the token that attends?",
       transposed,
     ]);
   }
@@ -167,7 +167,7 @@ function questionOnScores({ reading, head }, row) {
     score = quote + all[place] + quote;
     if (over[place] > MISPLACED / 2) break;
   }
-  return `Which of your numbers decide whether ${quoted(reading, row)} scores high with ${score}?`;
+  return `Which of your numbers set the score of ${quoted(reading, row)} with ${score}?`;
 }
 
 // --- the output of a head ---------------------------------------------------------------------------------------------
@@ -288,8 +288,8 @@ function wrongWithDropout({ survive }, tried) {
       return {
         words: `With half of the weights dropped, letters that ${again ? "have" : "have not"} occurred before are ` +
           `judged correctly in ${justBelow(survive.need, judged)} of all cases. The goal is at least ${survive.need}.` +
-          (again ? ` ${headsFinding(tried)} Would larger values help?` : "") +
-          " How many weights may be dropped before the sum of all heads is wrong?",
+          (again ? ` ${headsFinding(tried)} How many of them may lose it` : " How many weights may be dropped") +
+          " before the sum of all heads is wrong?",
       };
     }
   }
@@ -326,7 +326,7 @@ export function judge(puzzle, design) {
   for (const group of puzzle.groups) {
     const tried = group.map((reading) => ({ reading, head: headOf(puzzle, exact(design), reading.rows) }));
     const wrong = wrongAttention(tried) || wrongOutput(tried);
-    if (wrong) return wrong;
+    if (wrong) return { ...wrong, words: wrong.words.replace(/ at position \d+/, "$& (counted from 0)") };
   }
   return null;
 }

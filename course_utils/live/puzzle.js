@@ -42,8 +42,7 @@ const CELL = 38,
 const NAMES = { query: ["query"], table: ["embeddings"] },
   MATRICES = ["W_query", "W_key", "W_value"],
   DOES = ["asks", "answers", "gives"];
-const HOW =
-  "until every sentence is read as the exercise asks; here you see one example. Drag a number, type it, or press + and −.";
+const HOW = "Drag a number, type it, or press + and −.";
 const plain = (value) => `${+value.toFixed(2)}`;
 
 export default figure((data) => {
@@ -160,7 +159,11 @@ export default figure((data) => {
     last = { design: state.design, picked, number: state.number };
     if (unknown.length) return `There are no numbers for “${unknown[0]}”. Words with numbers: ${words.join(", ")}.`;
     if (found !== null && !failing && tried === opening) {
-      return `Change the numbers${stack ? ", or how many heads there are," : ""} ${HOW}`;
+      return `Change the numbers${
+        stack
+          ? `, or how many heads there are, until at least ${puzzle.survive.need} of all cases are right; here you see ${THROWS} of them`
+          : " until every sentence is read as the exercise asks; here you see one example"
+      }. ${HOW}`;
     }
     if (found === undefined) return "…";
     return found ? `✗ ${found.words}` : `✓ ${data.right}`;
@@ -193,7 +196,7 @@ export default figure((data) => {
       BOLD,
       "hits",
     );
-    page.words(0, 32, "columns: dropout masks (p = 0.5); kept weights double");
+    page.words(0, 32, `${THROWS} dropout masks (p = 0.5); kept weights double`);
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {
