@@ -277,7 +277,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "3.2",
         WEIGHTS + "    everything = torch.softmax(scores, dim=-1)\n    visible = torch.ones(T, T).tril()\n"
         "    kept = everything * visible\n    return kept / kept.sum(dim=-1, keepdim=True)\n",
-        "It builds on line 5, `kept = everything * visible`.",
+        "A 0 in it comes from `torch.softmax(scores, dim=-1)` in line 3.",
     ),
     (  # a part of a table changes when that is written on
         "9.1",
@@ -330,6 +330,42 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "        columns.append(layer(unit))\n    return torch.stack(columns, dim=-1)\n",
         "Two dimensions are exchanged in your result.",
     ),
+    (  # zeros behind nan are followed to the exponential that made them, and to what it worked with
+        "1.2",
+        "def my_softmax(scores):\n    largest = 0.0\n    for score in scores:\n        if score > largest:\n"
+        "            largest = score\n    powers = torch.exp(scores - largest)\n    return powers / powers.sum()\n",
+        "A 0 in it comes from `torch.exp(scores - largest)` in line 6. There, `scores - largest` is `[-1000, -1001]`."
+        " Why does it give 0?\nIt builds on line 2, `largest = 0.0`.",
+    ),
+    (  # a list of lists is followed to the lines that made its numbers
+        "6.2",
+        "def my_keep_mask(attention_mask):\n    B, S = attention_mask.shape\n    found = []\n    for b in range(B):\n"
+        "        matrix = []\n        for q in range(S):\n            line = [False] * S\n"
+        "            for k in range(q):\n"
+        "                line[k] = bool(attention_mask[b, k])\n            matrix.append(line)\n"
+        "        found.append([matrix])\n    return torch.tensor(found)\n",
+        "Look at lines 7 to 12.",
+    ),
+    (  # one truth value is told with the turn that set it
+        "6.5",
+        "def my_readings(scores, weights):\n    for total in weights.sum(-1).tolist():\n"
+        "        fine = abs(total - 1) < 1e-4\n    clean = bool((weights.triu(1) == 0).all())\n"
+        "    (s, t), (w, v) = scores[-1, :2].tolist(), weights[-1, :2].tolist()\n"
+        "    return fine, clean, (s - t) / torch.tensor(w / v).log().item()\n",
+        "and the line gives True. Is that what you need?",
+    ),
+    (  # where weights are dropped at random, no value on the way is known: what draws is named
+        "4.4",
+        "class MyCausalAttention(nn.Module):\n    def __init__(self, d_in, d_out, context_length, dropout):\n"
+        "        super().__init__()\n        self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)\n"
+        '        self.dropout = nn.Dropout(dropout)\n        self.register_buffer("mask", torch.triu(\n'
+        "            torch.ones(context_length, context_length), 1).bool())\n    def forward(self, x):\n"
+        "        queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)\n        T = x.shape[-2]\n"
+        "        scores = queries @ keys.mT / keys.shape[-1] ** 0.5\n"
+        "        weights = scores.masked_fill(self.mask[:T, :T], -torch.inf).softmax(-1)\n"
+        "        return self.dropout(weights @ values)\n",
+        "\nLook at line 13, `return self.dropout(weights @ values)`.",
+    ),
     (  # a list is followed to the turn that appended its first wrong entry
         "8.4",
         "def my_only_head(out_weight, head, head_dim):\n    rows = []\n    for number, row in enumerate(out_weight):\n"
@@ -337,11 +373,11 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            rows.append(torch.zeros_like(row))\n    return torch.stack(rows)\n",
         "The first wrong entry, at [0], is appended in line 7 when `number` is 0.",
     ),
-    (  # an operation on numbers that right answers make is told with these
+    (  # where no numbers are shown, the question is what the line should give
         "10.4",
         "def my_gated(context, x, W_gate):\n    merged = context.transpose(1, 2).flatten(2)\n"
         "    return merged * (x @ W_gate.T)\n",
-        "Are these the numbers that you need, and is this the right step?",
+        "What should it give here, and does it?\nIt builds on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
     ),
     (  # one of two values that go into the result is no place because the whole result could stand there
         "8.2",

@@ -553,7 +553,8 @@ class Search:
         names = self.flow.names_made_by(number)  # what is written on them later
         later = [self.program.nodes[k] for name in names for k in self.flow.makers[name]]
         later = [each.lineno for each in later if isinstance(each, ast.stmt) and changed_name(each)]
-        return self.with_makers(words, [place], [*self.lines_behind(self.block[1], number), *later])
+        behind = [each for each in self.block[1] if not isinstance(self.flow.steps[each][1], int)]  # no counters
+        return self.with_makers(words, [place], [*self.lines_behind(behind), *later])
 
     def words_on_value(self, number, place, proven, seen_of_it=()):
         """The sentences on the value of an expression in a step of the call that is shown."""
@@ -640,8 +641,9 @@ class Search:
             return ""
         number, lines = self.shown.steps[end][0], self.lines_of_makers(self.shown, end)
         if lines and got.shape == wanted.shape and self.adds_numbers(self.shown, number, wanted):  # others make these
-            behind = self.lines_behind(self.behind_result)
-            lines = self.with_code({*lines, *behind, self.shown.node(end).lineno, self.flow.end().lineno})
+            begun = [k for k in self.behind_result if is_empty(self.flow.node(k))]
+            lines |= {*self.lines_behind(self.behind_result)} - {*self.lines_behind(begun)}
+            lines = self.with_code({*lines, self.shown.node(end).lineno, self.flow.end().lineno})
             return f"{say('look_at', place=sentences.block_of(lines))} {QUESTIONS['lines']}"
         return self.with_makers(self.words_on_value(number, end, False), [end])
 
