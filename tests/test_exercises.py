@@ -87,9 +87,26 @@ def test_wrong_answers_earn_none(exercise, part):
     "shape, others",
     [((2, 3), [(1, 3)]), ((4, 2, 3), [(4, 1, 3), (8, 2, 3)]), ((4, 1, 3), [(8, 1, 3)]), ((1, 3), []), ((3,), [])],
 )
-def test_a_layer_has_to_take_a_shorter_sequence_and_a_larger_batch_too(shape, others):
+def test_a_layer_has_to_take_a_shorter_sequence_and_a_larger_batch_too_and_the_first_after_them(shape, others):
     (reply,) = calls.run_calls(torch.nn.Identity, [calls.LayerCall([], [[torch.ones(shape)]])])
-    assert [tuple(each.shape) for each in reply["other_sizes"]] == others
+    assert [tuple(each.shape) for each in reply["other_sizes"]] == [*others, *[shape] * bool(others)]
+
+
+class MaskOfTheFirst(torch.nn.Module):
+    """Keeps a mask as long as the first sequence that it gets."""
+
+    def __init__(self):
+        super().__init__()
+        self.mask = None
+
+    def forward(self, x):
+        self.mask = torch.ones(len(x), len(x)).tril() if self.mask is None else self.mask
+        return self.mask[: len(x), : len(x)] @ x
+
+
+def test_a_layer_that_keeps_too_short_a_mask_stops_at_the_longer_sequence():
+    (reply,) = calls.run_calls(MaskOfTheFirst, [calls.LayerCall([], [[torch.ones(3, 2)]])])
+    assert reply["error"]["type"] == "RuntimeError" and len(reply["values"]) == 1
 
 
 # not to bool: where numbers stand for True and False, that is the correction

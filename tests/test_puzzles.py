@@ -143,7 +143,7 @@ def test_what_is_handed_on_instead_is_named(handed, words):
             "tensor of floating-point numbers",
         ),  # the chapter's next cell could not multiply it, nor the next one
         (torch.tensor([1, 2, 3]), "tensor of floating-point numbers"),
-        (torch.tensor([1.0, torch.nan, 2.0]), "has nan in it"),
+        (torch.tensor([1.0, torch.nan, 2.0]), "contains nan"),
         (torch.tensor([1.0, 2.0, -1e10]), "numbers between"),
         (torch.tensor([1.0, 2.0]), r"shape \(2,\); expected \(3,\)"),
         (torch.ones(3, 1), r"shape \(3, 1\); expected \(3,\)"),

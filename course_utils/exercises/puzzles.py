@@ -139,7 +139,7 @@ def numbers(value, name, *sizes):
         comma = "," if len(sizes) == 1 else ""
         raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{comma}).")
     if np.isnan(found).any():
-        raise ValueError(f"{name} has nan in it, which is no number. Which of your steps gives nan?")
+        raise ValueError(f"{name} contains nan, which is not a number. Which of your steps gives nan?")
     if not found.size or np.abs(found).max() > LARGEST:
         raise ValueError(f"{name} should hold numbers between {-LARGEST:.0f} and {LARGEST:.0f}.")
     return found

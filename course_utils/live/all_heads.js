@@ -78,7 +78,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
           sentence,
           k,
           x,
-          told([[kind, `${where}: ${counts[k]} of ${every.length} give ${kind} over half`]], x, y, room),
+          told([[kind, `${where}: ${counts[k]} of ${every.length} give over half to ${kind}`]], x, y, room),
           room,
         );
       });
