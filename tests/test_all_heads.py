@@ -45,7 +45,11 @@ def test_two_sentences_stand_beside_each_other_each_with_all_heads(chromium, tmp
     assert shown.locator(".course-live svg image").count() == 2 * 6 + 1, "and the scale of colours"
     texts = set(shown.locator(".course-live svg text").all_text_contents())
     headline = "layer 1, head 2 mostly reads [CLS] in your sentence, mostly the token before in the other"
-    assert {headline, "your sentence: 6 of 6 give over half to [CLS]", "the other: 0 of 6 give over half to [CLS]"} <= texts
+    assert {
+        headline,
+        "your sentence: 6 of 6 give over half to [CLS]",
+        "the other: 0 of 6 give over half to [CLS]",
+    } <= texts
     assert {"a b", "c d"} <= texts, "the words of each"
     small = shown.get_by_role("application", name="All heads in the other sentence")
     size = small.bounding_box()

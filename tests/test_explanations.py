@@ -119,6 +119,15 @@ def heard(id, code):
 
 CAUSES = [  # (exercise, code, the line that is told, the question, the change that `hint` tells at last)
     (
+        "6.1",
+        "def my_padding_mask(lengths, num_tokens):\n    rows = [[False] * num_tokens] * len(lengths)\n"
+        "    for b, length in enumerate(lengths):\n        for s in range(length, num_tokens):\n"
+        "            rows[b][s] = True\n    return torch.tensor(rows)[:, None]\n",
+        "The mistake is in line 2",
+        "Are these entries copies, or one and the same object?",
+        "write `[[False] * num_tokens for _ in range(len(lengths))]`",
+    ),
+    (
         "3.2",
         WEIGHTS + MASK + "    return scores.masked_fill(hidden, -torch.inf).softmax(-2)\n",
         "The mistake is in line 4",
@@ -277,7 +286,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "3.2",
         WEIGHTS + "    everything = torch.softmax(scores, dim=-1)\n    visible = torch.ones(T, T).tril()\n"
         "    kept = everything * visible\n    return kept / kept.sum(dim=-1, keepdim=True)\n",
-        "A 0 in it comes from `torch.softmax(scores, dim=-1)` in line 3.",
+        "The 0 in `kept.sum(dim=-1, keepdim=True)` comes from `torch.softmax(scores, dim=-1)` in line 3.",
     ),
     (  # a part of a table changes when that is written on
         "9.1",
@@ -334,8 +343,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "1.2",
         "def my_softmax(scores):\n    largest = 0.0\n    for score in scores:\n        if score > largest:\n"
         "            largest = score\n    powers = torch.exp(scores - largest)\n    return powers / powers.sum()\n",
-        "A 0 in it comes from `torch.exp(scores - largest)` in line 6. There, `scores - largest` is `[-1000, -1001]`."
-        " Why does it give 0?\nIt builds on line 2, `largest = 0.0`.",
+        "The 0 in `powers.sum()` comes from `torch.exp(scores - largest)` in line 6."
+        " There, `scores - largest` is `[-1000, -1001]`. Why does it give 0?\nIt builds on line 2, `largest = 0.0`.",
     ),
     (  # a list of lists is followed to the lines that made its numbers
         "6.2",

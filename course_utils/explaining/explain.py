@@ -498,12 +498,12 @@ class Search:
             empty = getattr(value, "numel", lambda: 1)() == 0 or isinstance(value, list)
             if only_unknown and is_known or level == 2 and is_uninformative(value) and not empty:
                 continue
-            nodes = {k: self.program.nodes[k] for k in makers}
-            made = {k: flow.last([k], place) for k in makers}
+            nodes = {k: self.program.nodes[k] for k in makers if self.is_in_scope(self.program.nodes[k], node)}
+            made = {k: flow.last([k], place) for k in nodes}
             anew = [each for k, each in made.items() if each is not None and self.makes_anew(name, nodes[k])]
             made = {k: each for k, each in made.items() if each is not None and each >= max(anew, default=0)}
             unwatched = (ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
-            made |= {k: place for k in makers if isinstance(nodes[k], unwatched)}
+            made |= {k: place for k in nodes if isinstance(nodes[k], unwatched)}
             if len(made) > 1 or level == 3:
                 made = {k: each for k, each in made.items() if not is_empty(nodes[k])}
             sizes = type(flow.steps[place][1]) is not float
@@ -518,6 +518,13 @@ class Search:
                 elif level == 1:
                     lines |= self.lines_of_makers(flow, ran, True, 2, nodes[k])
         return lines - {self.program.statement_of(node).lineno}
+
+    def is_in_scope(self, maker, node):
+        """Whether what makes a value for a name does so where a node reads it: an argument only in what is called."""
+        call = self.program.parents[id(maker)]
+        call = self.program.parents[id(call)] if isinstance(call, ast.keyword) else call
+        own = self.program.definition(call) if isinstance(call, ast.Call) else None
+        return own is None or own in self.program.enclosing(node)
 
     def makes_anew(self, name, node):
         """Whether a node gives a name a new value, whatever it had before."""
@@ -606,15 +613,18 @@ class Search:
 
     def words_on_zeros(self, words, lost):
         """Some sentences, and one on the exponentials that became 0 on the way to a step; "" where none did."""
-        for place in sorted(self.shown.behind([lost])):
+        inside = [(each, self.value_of(self.shown, each)) for each in self.shown.operands(lost)]
+        zero = [each for each, value in inside if value is not None and (value == 0).any()]
+        for place in sorted(self.shown.behind([lost])) if zero else ():
             node, value = self.shown.node(place), self.value_of(self.shown, place)
             if fixes.called(node) not in ("exp", "softmax") or value is None or not (value == 0).any():
                 continue
             given = [self.value_of(self.shown, each) for each in self.shown.operands(place)]
             if all(each is None or each.isfinite().all() for each in given):
                 code, there = sentences.shortened(ast.unparse(node)), self.named(self.shown.operands(place))
-                turn = sentences.turn(self.when(place))
-                zeros = say("zeros", code=code, line=node.lineno, turn=turn, there=sentences.there(there))
+                whose, turn = ast.unparse(self.shown.node(zero[-1])), sentences.turn(self.when(place))
+                parts = {"whose": whose, "turn": turn, "there": sentences.there(there)}
+                zeros = say("zeros", code=code, line=node.lineno, **parts)
                 return self.with_makers(f"{words} {zeros} {QUESTIONS['lost'].format(0)}", [place])
         return ""
 

@@ -114,6 +114,9 @@ def operation_fixes(node, program, sizes):
     for swap in CONFUSED_OPERATORS.get(type(node.op), []):
         yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "wrong operation"
     yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "wrong order"
+    if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
+        for one in (ast.unparse(node.left.elts[0]), f"({ast.unparse(node.left.elts[0])}).clone()"):
+            yield f"[{one} for _ in range({right})]", "the same again"
     if isinstance(node.left, ast.BinOp):  # a ** 1 / 2
         inner = ast.BinOp(node.left.right, node.op, node.right)
         yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"

@@ -128,7 +128,7 @@ def why_no_values(call, reply):
             for name in reply.unplaced_weights
         )
         there = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in list(reply.parameters.items())[:8])
-        has = f"Its parameters are {there}." if there else "It has no parameters."
+        has = f"Your layer's parameters are {there}." if there else "Your layer has no parameters."
         return f"The check sets the weights of your layer, and needs {missing}. {has}"
     return None
 
