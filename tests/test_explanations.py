@@ -280,7 +280,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            best = max(candidates, key=lambda j: float(scores[t, j]))\n"
         "            chosen.append(best)\n            candidates.remove(best)\n"
         "        for j in chosen:\n            mask[t, j] = False\n    return mask\n",
-        "keeps its value from line 3: line 12 does not change it. Why not?",
+        "keeps its value from line 3: line 12 does not change it. What does line 12 write there, if it runs?",
     ),
     (  # where a row was hidden whole, what hid it is told
         "3.2",

@@ -535,6 +535,7 @@ class Search:
         """The lines of the functions of the answer's own that a piece of it names. around: functions to leave out."""
         called = {name_of(part) for part in ast.walk(node)}
         own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and each.name in called)
+        own += filter(None, [self.program.definition(part) for part in ast.walk(node) if isinstance(part, ast.Call)])
         parts = [part for each in own if each not in around for part in ast.walk(each) if part is not each]
         return [part.lineno for part in parts if isinstance(part, ast.stmt) and not is_docstring(part)]
 
@@ -592,9 +593,9 @@ class Search:
     def words_on_lost(self):
         """The sentences on the first step that gave nan, or infinity, where the result should have numbers; or ""."""
         end, got, wanted = self.ends
-        left = "" if got is None or wanted is None or lost_in(wanted.double().abs()) else lost_in(got.double().abs())
-        if not left:
+        if got is None or wanted is None or lost_in(wanted.double().abs()) or not lost_in(got.double().abs()):
             return ""
+        left = lost_in(got) or "-inf"
         for place in sorted(self.shown.behind([end])):
             node, value = self.shown.node(place), self.value_of(self.shown, place)
             if isinstance(node, ast.stmt) or name_of(node) or value is None:
@@ -605,7 +606,7 @@ class Search:
             if lost and ((value == torch.inf).all() or not known) and (lost == "nan" or "inf" not in ast.unparse(node)):
                 parts = {"code": sentences.shortened(ast.unparse(node)), "turn": sentences.turn(self.when(place))}
                 there = sentences.there(self.named(self.shown.operands(place)))
-                becomes = "" if lost in ("nan", f"-{left}", left) else f", which becomes {left},"
+                becomes = "" if lost in ("nan", left) else f", which becomes {left},"
                 words = say("lost", what=f"{lost}{becomes}", line=node.lineno, there=there, **parts)
                 question = QUESTIONS["lost"].format(lost)
                 return self.words_on_zeros(words, place) or self.with_makers(f"{words} {question}", [place])
@@ -781,9 +782,11 @@ class Search:
         return torch.as_tensor(value) if isinstance(value, (torch.Tensor, float, int)) else None
 
     def with_code(self, lines):
-        """(line, code) of the statements in these lines, in order."""
-        statements = {node.lineno: node for node in reversed(self.program.statements(lambda node: True))}
-        return [(line, first_line(statements[line])) for line in sorted(lines) if line in statements]
+        """(line, code, last line) of the statements in these lines, in order; without what stands under a condition."""
+        found = {node.lineno: node for node in reversed(self.program.statements(lambda node: True))}
+        found = {line: found[line] for line in sorted(lines) if line in found}
+        ends = {line: line if hasattr(node, "body") else node.end_lineno for line, node in found.items()}
+        return [(line, first_line(node), ends[line]) for line, node in found.items()]
 
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""

@@ -86,7 +86,8 @@ class Program:
         """The function of the program's own that a call calls; None where it calls something else."""
         name = getattr(call.func, "attr" if isinstance(call.func, ast.Attribute) else "id", None)
         own = [node for node in self.nodes if isinstance(node, ast.FunctionDef) and node.name == name]
-        return own[0] if own and name_of(call.func) in (name, f"self.{name}") else None
+        of_object = isinstance(call.func, ast.Attribute) and not hasattr(torch.Tensor, name)  # of a class of its own
+        return own[0] if own and (of_object or name_of(call.func) in (name, f"self.{name}")) else None
 
     def before_and_after(self, fix):
         """The smallest pieces of the text that can be read by themselves, without a fix and with it."""

@@ -55,13 +55,13 @@ def there(values):
 
 
 def block_of(lines):
-    """line 2, `mask = …`, and line 3, `…`; more than two of them as lines 4 to 9. lines: (line, code)."""
-    return places(lines) if len(lines) < 3 else f"lines {lines[0][0]} to {lines[-1][0]}"
+    """line 2, `mask = …`, and line 3, `…`; more than two of them as lines 4 to 9. lines: (line, code, last line)."""
+    return places(lines) if len(lines) < 3 else f"lines {lines[0][0]} to {lines[-1][-1]}"
 
 
 def places(lines):
-    """line 3, `scores -= 1`, and line 4, `…`. lines: (line, code)."""
-    words = [f"line {line}, `{shortened(code)}`" for line, code in lines]
+    """line 3, `scores -= 1`, and line 4, `…`. lines: (line, code), and maybe more."""
+    words = [f"line {line}, `{shortened(code)}`" for line, code, *_ in lines]
     return ", and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
