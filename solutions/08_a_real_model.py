@@ -577,8 +577,8 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 # %% [markdown]
 # ## All 72 heads
 #
-# What do the heads do, then? Here are small maps of them all for the first sentence, each framed in the colour of what
-# its head mostly reads. In which layers are the heads that read `[CLS]`? Then choose a layer and a head to enlarge.
+# What do the heads do, then? Here are small maps of them all for the first sentence; the colour of a frame says what the
+# head mostly reads. In which layers are the heads that read `[CLS]`? Then choose a layer and a head to enlarge.
 
 # %% name="all-heads-live"
 live.show_all_heads(weights, encoded.tokens, layer=0, head=2)

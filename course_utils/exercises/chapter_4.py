@@ -119,7 +119,7 @@ def wrong_with_dropout(read):
     for again, found in right.items():
         if np.mean(found) < SURVIVES:
             what = "have" if again else "have not"
-            finding = f" {heads_finding_a_copy(read)} How many of them may lose it" if again else ""
+            finding = f" {heads_finding_a_copy(read)} How many heads can lose the copy" if again else ""
             return (
                 f"With half of the weights dropped, letters that {what} occurred before are judged correctly in"
                 f" {just_below(SURVIVES, np.mean(found))} of all cases. The goal is at least"

@@ -616,14 +616,17 @@ class Search:
         """Some sentences, and one on the exponentials that became 0 on the way to a step; "" where none did."""
         inside = [(each, self.value_of(self.shown, each)) for each in self.shown.operands(lost)]
         zero = [each for each, value in inside if value is not None and (value == 0).any()]
-        for place in sorted(self.shown.behind([lost])) if zero else ():
+        for place in sorted(self.shown.behind(zero[-1:])):
             node, value = self.shown.node(place), self.value_of(self.shown, place)
             if fixes.called(node) not in ("exp", "softmax") or value is None or not (value == 0).any():
                 continue
             given = [self.value_of(self.shown, each) for each in self.shown.operands(place)]
             if all(each is None or each.isfinite().all() for each in given):
                 code, there = sentences.shortened(ast.unparse(node)), self.named(self.shown.operands(place))
-                whose, turn = ast.unparse(self.shown.node(zero[-1])), sentences.turn(self.when(place))
+                whose, turn = (
+                    sentences.shortened(ast.unparse(self.shown.node(zero[-1]))),
+                    sentences.turn(self.when(place)),
+                )
                 parts = {"whose": whose, "turn": turn, "there": sentences.there(there)}
                 zeros = say("zeros", code=code, line=node.lineno, **parts)
                 return self.with_makers(f"{words} {zeros} {QUESTIONS['lost'].format(0)}", [place])

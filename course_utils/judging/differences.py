@@ -94,7 +94,7 @@ def list_difference(expected, got):
         if wanted is not None and (problem := difference(wanted, found)):
             one = f"{ORDINALS[min(place, len(ORDINALS) - 1)]} value that you return"
             told = problem.removeprefix("You return ").removeprefix("You have ")
-            return f"{one}: {problem}" if told == problem else f"{one} is {told}"
+            return f"{one}: {problem}" if told == problem else f"{one} is {told.replace(', expected', '; expected')}"
     return None
 
 

@@ -49,11 +49,13 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
     let said = "";
     if (other) { // side by side, or below each other: the head on each sentence, and below it all heads
       const [one, two] = sentences.map((sentence) => read(mine(sentence), sentence.names));
+      // "mostly" would be read of both
+      const rest = one.startsWith("mostly") && !two.startsWith("mostly") ? `and ${two}` : two.replace("reads ", "");
       const where = narrow
         ? "on two sentences"
         : one === two
         ? `${one} in both sentences`
-        : `${one} in your sentence, ${two.replace("reads ", "")} in the other`;
+        : `${one} in your sentence, ${rest} in the other`;
       page.words(0, 10, `${title} ${where}`, BOLD, "headline");
       const room = narrow ? page.width : page.width / 2;
       page.height = HEADLINE;
@@ -78,7 +80,12 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead, bes
           sentence,
           k,
           x,
-          told([[kind, `${where}: ${counts[k]} of ${every.length} give over half to ${kind}`]], x, y, room),
+          told(
+            [[kind, kind === OTHER ? where : `${where}: ${counts[k]} of ${every.length} give over half to ${kind}`]],
+            x,
+            y,
+            room,
+          ),
           room,
         );
       });

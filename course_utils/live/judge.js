@@ -288,7 +288,7 @@ function wrongWithDropout({ survive }, tried) {
       return {
         words: `With half of the weights dropped, letters that ${again ? "have" : "have not"} occurred before are ` +
           `judged correctly in ${justBelow(survive.need, judged)} of all cases. The goal is at least ${survive.need}.` +
-          (again ? ` ${headsFinding(tried)} How many of them may lose it` : " How many weights may be dropped") +
+          (again ? ` ${headsFinding(tried)} How many heads can lose the copy` : " How many weights may be dropped") +
           " before the sum of all heads is wrong?",
       };
     }

@@ -161,7 +161,7 @@ export default figure((data) => {
     if (found !== null && !failing && tried === opening) {
       return `Change the numbers${
         stack
-          ? `, or how many heads there are, until at least ${puzzle.survive.need} of all cases are right; here you see ${THROWS} of them`
+          ? `, or how many heads there are, until at least ${puzzle.survive.need} of letters that have occurred are judged right, and as many of the others; here you see one letter with ${THROWS} dropout masks`
           : " until every sentence is read as the exercise asks; here you see one example"
       }. ${HOW}`;
     }
@@ -196,7 +196,7 @@ export default figure((data) => {
       BOLD,
       "hits",
     );
-    page.words(0, 32, `${THROWS} dropout masks (p = 0.5); kept weights double`);
+    page.words(0, 32, `${THROWS} dropout masks, one per column; kept weights double`);
     page.column(x, y, high, heads.map((_, h) => `head ${h}`));
     const keeps = (value, h) => value > gives[h] / 2 - 0.01;
     page.grid("throws", x + 6, y, cell, high, outputs, {

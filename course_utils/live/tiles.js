@@ -167,7 +167,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const last = names[kept.length - 1], { factor } = kept.at(-1);
     return `Tile ${
       place + 1
-    } of ${tiles.length}: ${made} of ${much} scores in memory, plus m, ℓ and output for ${rows.length} of ${T} rows; a plain layer keeps all scores.${
+    } of ${tiles.length}: ${made} of ${much} scores in memory, plus m and ℓ for ${rows.length} of ${T} rows and ${kept.length} outputs; a plain layer keeps all scores.${
       start ? ` The sums kept for "${last}" are multiplied by ${fixed(factor, 3)}.` : ""
     }${wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""}`;
   }
