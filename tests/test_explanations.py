@@ -386,7 +386,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "10.4",
         "def my_gated(context, x, W_gate):\n    merged = context.transpose(1, 2).flatten(2)\n"
         "    return merged * (x @ W_gate.T)\n",
-        "Is that what it gives?\nIt builds on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
+        "What should it give here? Is that what it gives?\n"
+        "It builds on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
     ),
     (  # one of two values that go into the result is no place because the whole result could stand there
         "8.2",

@@ -614,7 +614,7 @@ def test_a_tile_that_holds_fewer_keys_is_framed_alone_and_what_is_not_there_says
     ]:
         choose(shown, tile=tile)
         assert said_at(shown, "scores and shares", row, column).endswith(wanted)
-    assert "1 of 16 scores in memory, plus m and ℓ for 1 of 4 rows and" in said_at_rest(shown)
+    assert "1 of 16 scores in memory, plus m and ℓ for 1 of 4 rows and 4 outputs;" in said_at_rest(shown)
     keys = board(shown, "scores and shares").bounding_box()
     (frame,) = shown.locator(f"{LIVE} svg g:nth-child(3) rect[style*='{PICKED}']").all()
     assert frame.bounding_box()["y"] + frame.bounding_box()["height"] <= keys["y"] + keys["height"] + 3

@@ -271,7 +271,8 @@ def test_before_the_first_move_the_goal_is_framed_and_said_and_a_mistake_is_seen
     until = " until every sentence is read as the exercise asks"
     if id == "4.2":
         until = ", or how many heads there are, until at least 0.95 of letters that have occurred are judged right"
-    assert page.said(shown).startswith(f"Change the numbers{until}")
+        until += ", and as many of the others"
+    assert page.said(shown).startswith(f"Change the numbers{until}; here you see one ")
     shown.get_by_label("show the sentence from the reply").check()
     assert page.said(shown).startswith("✗ ")
 
