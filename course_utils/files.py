@@ -38,8 +38,7 @@ def move_over(temporary, path):
     end = time.monotonic() + SECONDS_IN_USE
     while True:
         try:
-            os.replace(temporary, path)
-            return
+            return os.replace(temporary, path)
         except PermissionError:
             if time.monotonic() >= end:
                 raise

@@ -23,7 +23,8 @@ LEFT, COLUMN, APART = 8, 118, 6  # pixels: the margin, a column's width, the spa
 HEIGHT, LINE, GAP = 23, 13, 10  # of a box, of a line of text on an arrow, of an arrow without text
 FOOT = 14  # an arrow's distance from its column's left edge, which leaves room for its text
 TEXT = 8.5  # points
-OLD, NEW = ("#f4f4f4", "#8a8f98"), ("#fbe3d3", COLOURS[1])  # what fills a box, and its frame
+# What fills a box, its frame, the width of the frame, and the weight of the words.
+OLD, NEW = ("#f4f4f4", "#8a8f98", 1, "normal"), ("#fbe3d3", COLOURS[1], 2, "bold")
 
 
 @dataclass(frozen=True)
@@ -54,22 +55,19 @@ def rows_upto(part: str) -> list[list[Step]]:
     parts = PARTS[: PARTS.index(part) + 1]
     batch = "B, " if "mask" in parts else ""
     heads = "num_heads, " if "heads" in parts else ""
-    width = dict.fromkeys(COLUMNS, "d_in" if "projections" not in parts else "d_out")
-    if "projections" in parts and not heads:
-        width |= {QUERIES: "d_k", KEYS: "d_k"}
-    names = {QUERIES: "queries", KEYS: "keys", VALUES: "values"}
-    named = {column: f"{name}\n({batch}T, {width[column]})" for column, name in names.items()}
-    table, output = f"({batch}{heads}T, T)", f"({batch}T, {width[VALUES]})"
+    d_v = "d_out" if "projections" in parts else "d_in"
+    d_k = "d_k" if "projections" in parts and not heads else d_v
+    widths = {"queries": d_k, "keys": d_k, "values": d_v}
+    named = {column: f"{name}\n({batch}T, {width})" for column, (name, width) in enumerate(widths.items())}
+    table, output = f"({batch}{heads}T, T)", f"({batch}T, {d_v})"
     mixed = "(B, num_heads, T, head_dim)" if heads else output
     divisor = "head_dim" if heads else "d_k"
 
-    first = {} if "projections" in parts else named
+    first = dict.fromkeys(COLUMNS, "") if "projections" in parts else named
+    names = ["query", "key", "value"]
     steps = [
-        [Step("scores", f"inputs ({batch}T, d_in)", ALL, dict.fromkeys(COLUMNS, "") | first)],
-        [
-            Step("projections", f"times W_{name}", (c, c), {c: named[c]})
-            for c, name in enumerate(["query", "key", "value"])
-        ],
+        [Step("scores", f"inputs ({batch}T, d_in)", ALL, first)],
+        [Step("projections", f"times W_{name}", (c, c), {c: named[c]}) for c, name in enumerate(names)],
         [Step("heads", "split into heads", ALL, dict.fromkeys(COLUMNS, "(B, num_heads,\nT, head_dim)"))],
         [Step("scores", "queries times keys", SCORED, {QUERIES: f"scores {table}"})],
         [Step("mask", "hide the future: −∞", SCORED, {QUERIES: ""})],
@@ -105,8 +103,8 @@ def drawing(new: str) -> Figure:
         for step in row:
             box(axes, step, tops[k], step.part == new)
             for column, text in step.out.items():
-                below = [top for top, later in zip(tops[k + 1 :], rows[k + 1 :]) if covers(later, column)]
-                end = below[0] if below else tops[k] + HEIGHT + gaps[k]  # the last arrow leaves the drawing
+                below = (top for top, later in zip(tops[k + 1 :], rows[k + 1 :]) if covers(later, column))
+                end = next(below, tops[k] + HEIGHT + gaps[k])  # the last arrow leaves the drawing
                 arrow(axes, edges((column, column))[0] + FOOT, tops[k] + HEIGHT, end, text)
     box(axes, Step(new, f"new in chapter {1 + PARTS.index(new)}", (VALUES, VALUES), {}), high - HEIGHT - 4, True)
     return figure
@@ -114,30 +112,20 @@ def drawing(new: str) -> Figure:
 
 def covers(row: list[Step], column: int) -> bool:
     """Whether a box of this row covers a column."""
-    return any(first <= column <= last for first, last in (step.columns for step in row))
+    return any(step.columns[0] <= column <= step.columns[1] for step in row)
 
 
 def box(axes: Axes, step: Step, top: float, new: bool) -> None:
     """A step as a box with its words inside."""
     left, right = edges(step.columns)
-    fill, frame = NEW if new else OLD
-    rectangle = Rectangle((left, top), right - left, HEIGHT, facecolor=fill, edgecolor=frame, linewidth=2 if new else 1)
-    axes.add_patch(rectangle)
-    axes.text(
-        (left + right) / 2,
-        top + HEIGHT / 2,
-        step.words,
-        size=TEXT,
-        ha="center",
-        va="center_baseline",
-        weight="bold" if new else "normal",
-    )
+    fill, frame, width, weight = NEW if new else OLD
+    axes.add_patch(Rectangle((left, top), right - left, HEIGHT, facecolor=fill, edgecolor=frame, linewidth=width))
+    middle = (left + right) / 2, top + HEIGHT / 2
+    axes.text(*middle, step.words, size=TEXT, ha="center", va="center_baseline", weight=weight)
 
 
 def arrow(axes: Axes, x: float, start: float, end: float, text: str) -> None:
     """An arrow downwards, with its text to the right of it."""
-    axes.annotate(
-        "", (x, end), (x, start), arrowprops={"arrowstyle": "-|>", "color": "#444", "shrinkA": 0, "shrinkB": 0}
-    )
+    axes.annotate("", (x, end), (x, start), arrowprops=dict(arrowstyle="-|>", color="#444", shrinkA=0, shrinkB=0))
     for number, line in enumerate(text.splitlines(), start=1):
         axes.text(x + 7, start + LINE * number, line, size=TEXT, va="baseline")

@@ -44,7 +44,7 @@ def show_weights(
     Raises ValueError if shape and names do not fit, and for numbers that cannot be weights.
     """
     names, keys, heads, hidden = weight_maps(weights, tokens, masked, key_tokens)
-    figure, all_axes = draw_maps(heads, names, title, "attention weight", WEIGHTS_MAP, hidden, keys)
+    figure, all_axes = draw_maps(heads, names, keys, hidden, title)
     for axes, values in zip(all_axes, heads):
         sums = axes.secondary_yaxis("right")
         sums.set_yticks(range(len(names)), [f"{total:.2f}" for total in values.sum(axis=1)])
@@ -62,8 +62,7 @@ def show_dependencies(depends: ArrayLike, tokens: Sequence[str], *, title: str =
     names = numbered(tokens)
     maps = panels("depends", depends, names, names)
     check_room(len(maps), 1, "dependency matrix", "pass depends[0]")
-    nothing = hidden_cells(None, names, names)
-    figure, (axes,) = draw_maps(maps, names, title, "", DEPENDS_MAP, nothing, names, texts=("·", "yes"))
+    figure, (axes,) = draw_maps(maps, names, names, np.zeros(maps.shape[1:], dtype=bool), title, depends=True)
     axes.set(xlabel="input of", ylabel="output of")
     show(figure)
 
@@ -89,15 +88,12 @@ def show_curves(
     axes = figure.add_subplot()
     check_room(len(curves), len(COLOURS), "curves", "draw two figures")
     for (name, values), colour, style in zip(curves.items(), COLOURS, STYLES if joined else MARKS):
-        values = array(values)
         places = range(len(values)) if x is None else array(x)
-        axes.plot(places, values, style, label=name, color=colour, linewidth=2)
-    if logarithmic:
-        axes.set_yscale("log")
+        axes.plot(places, array(values), style, label=name, color=colour, linewidth=2)
     if doublings:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:.0f}")
-    axes.set(xlabel=x_label, ylabel=y_label, title=title)
+    axes.set(xlabel=x_label, ylabel=y_label, title=title, yscale="log" if logarithmic else "linear")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     show(figure)
@@ -122,10 +118,8 @@ def shaped(name: str, values: ArrayLike, wanted: str, *shape: str | int) -> Numb
     sizes = [found if isinstance(size, str) else size for size, found in zip(shape, values.shape)]
     if len(shape) != values.ndim or values.shape != tuple(sizes) or values.size == 0:
         written = str(shape).replace("'", "")
-        raise ValueError(
-            f"{name} must {wanted}, with shape {written}; it has shape {values.shape}. "
-            f"If it is a batch of several, pick one first: {name}[0]."
-        )
+        unfit = f"{name} must {wanted}, with shape {written}; it has shape {values.shape}."
+        raise ValueError(f"{unfit} If it is a batch of several, pick one first: {name}[0].")
     return values
 
 
@@ -145,7 +139,8 @@ def weight_maps(
     keys = names if key_tokens is None else numbered(key_tokens)
     heads = panels("weights", weights, names, keys)
     check_weights(heads)
-    return names, keys, heads, hidden_cells(masked, names, keys)
+    hidden = np.zeros_like(heads[0]) if masked is None else panels("masked", masked, names, keys)[0]
+    return names, keys, heads, hidden.astype(bool)
 
 
 def check_weights(values: Numbers) -> None:
@@ -176,49 +171,34 @@ def check_room(count: int, most: float, what: str, instead: str = "pass fewer of
         raise ValueError(f"This figure has room for {most} {what}, not {count}: {instead}.")
 
 
-def hidden_cells(masked: ArrayLike | None, names: Sequence[str], keys: Sequence[str]) -> Truths:
-    """`masked` as a boolean array of shape (T, S); nothing is hidden when it is None."""
-    if masked is None:
-        return np.zeros((len(names), len(keys)), dtype=bool)
-    return panels("masked", masked, names, keys)[0].astype(bool)
-
-
 def draw_maps(
-    maps: Numbers,
-    names: Sequence[str],
-    title: str,
-    unit: str,
-    colours: str,
-    hidden: Truths,
-    keys: Sequence[str],
-    texts: tuple[str, str] | None = None,
+    maps: Numbers, names: Sequence[str], keys: Sequence[str], hidden: Truths, title: str, depends: bool = False
 ) -> tuple[Figure, NDArray[np.object_]]:
     """A figure with a map per panel on one colour scale, and its axes.
 
-    colours: from 0 to 1. unit: what a colour stands for; without it, or with numbers in cells, there is no colour
-    bar. hidden: a boolean array (T, S), True where a cell is hatched. texts: for cells of 0 and of 1, not numbers.
+    hidden: a boolean array (T, S), True where a cell is hatched. depends: the cells are truths, 0 or 1, not weights.
+    There is a colour bar for weights without numbers in their cells.
     """
     count = len(maps)
     figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     all_axes = figure.subplots(1, count, squeeze=False)[0]
+    numbers = max(len(names), len(keys)) <= LARGEST_WITH_NUMBERS
     for head, (axes, values) in enumerate(zip(all_axes, maps)):
-        image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=0, vmax=1)
+        seen = np.ma.masked_where(hidden, values)
+        image = axes.imshow(seen, cmap=DEPENDS_MAP if depends else WEIGHTS_MAP, vmin=0, vmax=1)
         axes.patch.set(facecolor=HIDDEN, edgecolor=HATCH, hatch="///")
         axes.xaxis.set(label_position="top", ticks_position="top")  # as in live maps
         axes.set_xticks(range(len(keys)), keys, rotation=35, ha="left", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)
         axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=f"head {head}" if count > 1 else title)
-        numbers = max(len(names), len(keys)) <= LARGEST_WITH_NUMBERS
-        if numbers:
-            for (row, column), value in np.ndenumerate(values):
-                if not hidden[row, column]:
-                    ink = readable_on(image.cmap(image.norm(value)))
-                    text = texts[int(value)] if texts else f"{value:.2f}"
-                    axes.text(column, row, text, ha="center", va="center", fontsize=9, color=ink)
+        for (row, column), value in np.ma.ndenumerate(seen) if numbers else ():
+            text = ("·", "yes")[int(value)] if depends else f"{value:.2f}"
+            ink = readable_on(image.cmap(image.norm(value)))
+            axes.text(column, row, text, ha="center", va="center", fontsize=9, color=ink)
     if count > 1:
         figure.suptitle(title)
-    if unit and not numbers:
-        figure.colorbar(image, ax=all_axes, shrink=0.8, label=unit)
+    if not depends and not numbers:
+        figure.colorbar(image, ax=all_axes, shrink=0.8, label="attention weight")
     return figure, all_axes
 
 

@@ -84,9 +84,13 @@ def show_puzzle(id: str, design: Sequence[Any] = ()) -> None:
 
 def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
     """The Figure that show_puzzle shows. more: what else its module takes."""
-    board, puzzle, groups = BOARDS[id], EXERCISES[id], readings_of(id)
-    rows = np.concatenate([board.embed([word] * board.places)[None] for word in board.words])  # (words, places, d)
-    table = rows.transpose(1, 0, 2).reshape(len(board.words) * board.places, -1)
+    board, puzzle = BOARDS[id], EXERCISES[id]
+    (judged,) = puzzle.properties
+    makers = getattr(judged, "readings", (chapter_3.sequences_of_letters,))  # those of a stack are chapter 3's
+    groups = [list(make()) for make in makers]
+    readings = [reading for group in groups for reading in group]
+    measured = readings[0].quantities
+    rows = np.stack([board.embed([word] * board.places) for word in board.words], axis=1)  # (places, words, d)
     about = f"Exercise {id} ({puzzle.title}): fill in the numbers; `check` judges them as this figure does."
     plain = {name: getattr(board, name) for name in ("words", "axes", "kind", "horizon", "columns", "python")}
     opening = [[numbers.get(axis, []) for axis in board.axes] for numbers in board.opening]
@@ -96,15 +100,12 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
         board.axes,
         np.zeros((len(board.axes), max(1, board.columns))),
         **plain | {"columns": np.shape(design[0])[-1] if len(design) else board.columns},
-        rows=[[int(value) for value in row] for row in table],
+        rows=rows.reshape(-1, rows.shape[-1]).astype(int).tolist(),
         outputs=OUTPUTS.get(id, []),
-        kinds=by_row(board, groups, lambda reading: reading.kinds),
-        askers=groups[0][0].askers,
-        goal=goal_of(board, groups),
-        quantities={
-            name: by_row(board, groups, lambda reading: reading.quantities[name])  # noqa: B023 (it is called at once)
-            for name in groups[0][0].quantities
-        },
+        kinds=by_row(board, readings, [each.kinds for each in readings]),
+        askers=readings[0].askers,
+        goal=goal_of(board, readings),
+        quantities={what: by_row(board, readings, [each.quantities[what] for each in readings]) for what in measured},
         groups=[[packed(board, reading) for reading in group] for group in groups],
         first=packed(board, board.read(board.sentence.split())),
         survive=coins() if board.kind == "stack" else None,
@@ -116,13 +117,6 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
     )
 
 
-def readings_of(id: str) -> list[list[puzzles.Reading]]:
-    """The readings on which a puzzle's heads are tried, group by group, and last the one that is shown first."""
-    (judged,) = EXERCISES[id].properties
-    readings = getattr(judged, "readings", (chapter_3.sequences_of_letters,))  # those of a stack are chapter 3's
-    return [list(each()) for each in readings]
-
-
 def places(board: Board, words: Sequence[str]) -> list[int]:
     """Where the words of a sentence stand in the table: all words at the first position, all at the second, ..."""
     return [board.words.index(word) + place % board.places * len(board.words) for place, word in enumerate(words)]
@@ -130,34 +124,26 @@ def places(board: Board, words: Sequence[str]) -> list[int]:
 
 def packed(board: Board, reading: puzzles.Reading) -> list[list[int]]:
     """A reading in two lists: its words, and for each row a bit for each key to be found; -1 where anything goes."""
-    sets = [
-        -1 if np.isnan(row).any() else sum(1 << key for key in np.flatnonzero(row).tolist()) for row in reading.weights
-    ]
-    return [places(board, reading.words), sets]
+    sets = (reading.weights != 0) @ (1 << np.arange(len(reading.words)))
+    return [places(board, reading.words), np.where(np.isnan(reading.weights).any(axis=1), -1, sets).tolist()]
 
 
-def by_row(board: Board, groups: list[list[puzzles.Reading]], of: Callable[[puzzles.Reading], Any]) -> list[Any]:
-    """What readings have for each row of the table, such as its kind; None for a row that is in no reading."""
-    found = {
-        place: value
-        for group in groups
-        for reading in group
-        for place, value in zip(places(board, reading.words), of(reading))
-    }
+def by_row(board: Board, readings: list[puzzles.Reading], values: list[Any]) -> list[Any]:
+    """What rows of the table have, such as kinds, from what each reading's words have; None for one in no reading."""
+    found: dict[int, Any] = {}
+    for reading, of_words in zip(readings, values):
+        found.update(zip(places(board, reading.words), of_words))
     return [found.get(place) for place in range(len(board.words) * board.places)]
 
 
-def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[float]] | None:
+def goal_of(board: Board, readings: list[puzzles.Reading]) -> list[list[float]] | None:
     """What each row of the table should pass on, (rows, d_out): mixed by the weights wanted, the outputs wanted."""
-    if groups[0][0].context is None:
+    if readings[0].context is None:
         return None
-    mixes, outputs = [], []
-    for reading in (reading for group in groups for reading in group):
-        words = np.eye(len(board.words) * board.places)[places(board, reading.words)]  # (T, rows)
-        asked = ~np.isnan(reading.weights).any(axis=-1)
-        mixes.append((reading.weights @ words)[asked])
-        outputs.append(np.asarray(reading.context)[asked])
-    mix, output = np.concatenate(mixes), np.concatenate(outputs)
+    rows = np.eye(len(board.words) * board.places)
+    mix = np.concatenate([each.weights @ rows[places(board, each.words)] for each in readings])  # (askers, rows)
+    asked = ~np.isnan(mix).any(axis=-1)
+    mix, output = mix[asked], np.concatenate([each.context for each in readings])[asked]
     goal: Any = np.round(np.linalg.lstsq(mix, output, rcond=None)[0], 6)  # (rows, d_out)
     assert np.allclose(mix @ goal, output), "the target outputs are not weighted sums of one vector per word"
     return (goal + 0.0).tolist()  # no -0

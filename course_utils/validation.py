@@ -4,22 +4,10 @@ import torch
 from torch import Tensor, nn
 
 __all__ = [
-    "check_cache",
-    "check_dropout",
-    "check_frequencies",
-    "check_groups",
-    "check_heads",
-    "check_input",
-    "check_mask",
-    "check_numbers",
-    "check_pair",
-    "check_part",
-    "check_room",
-    "check_softcap",
-    "check_values",
-    "check_window",
+    "check_cache", "check_dropout", "check_frequencies", "check_groups", "check_heads", "check_input", "check_mask",
+    "check_numbers", "check_pair", "check_part", "check_room", "check_softcap", "check_values", "check_window",
     "refuse_other_norms",
-]
+]  # fmt: skip
 
 
 def check_input(

@@ -10,13 +10,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_utils.attention import (
     CausalAttention,
-    FusedMultiHeadAttention,
     MultiHeadAttention,
     MultiHeadAttentionWrapper,
-    SelfAttention_v1,
     SelfAttention_v2,
 )
 from tests.support import plain_loops
+from tests.support.chapter_code import defined_in
+
+SelfAttention_v1, FusedMultiHeadAttention = defined_in(2).SelfAttention_v1, defined_in(6).FusedMultiHeadAttention
 
 B, T, D_IN, D_OUT, HEADS, LONGEST = 2, 5, 3, 8, 4, 7
 LAYERS = {

@@ -3,7 +3,10 @@
 import pytest
 import torch
 
-from course_utils.attention import CachedMultiHeadAttention, MultiHeadAttention
+from course_utils.attention import MultiHeadAttention
+from tests.support.chapter_code import defined_in
+
+CachedMultiHeadAttention = defined_in(6).CachedMultiHeadAttention
 
 B, T, D_IN, D_OUT, HEADS, LONGEST = 2, 5, 3, 8, 4, 7
 

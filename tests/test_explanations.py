@@ -117,6 +117,15 @@ def heard(id, code):
     return commands.judge_attempt(EXERCISES[id], Answer(id, code).object())
 
 
+def test_names_in_the_body_of_a_class_keep_nobody_from_a_place():
+    code = (
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass Sizes:\n    heads: int\n    longest = 3\n\n\n"
+        "def my_shared(keys, num_heads):\n    sizes = Sizes(num_heads)\n"
+        "    return torch.stack([keys[:, head % keys.shape[1]] for head in range(sizes.heads)], dim=1)\n"
+    )
+    assert "line 12" in heard("6.4", code).message
+
+
 CAUSES = [  # (exercise, code, the line that is told, the question, the change that `hint` tells at last)
     (
         "6.1",
@@ -124,7 +133,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         "    for b, length in enumerate(lengths):\n        for s in range(length, num_tokens):\n"
         "            rows[b][s] = True\n    return torch.tensor(rows)[:, None]\n",
         "The mistake is in line 2",
-        "Are these entries copies, or one and the same object?",
+        "Are the entries of this list copies, or one and the same object?",
         "write `[[False] * num_tokens for _ in range(len(lengths))]`",
     ),
     (
@@ -173,7 +182,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         " torch.cat([values, value], 2)\n    weights = (query @ keys.mT / query.shape[-1] ** 0.5).softmax(-1)\n"
         "    return weights @ values, values, keys\n",
         "The mistake is in line 4",
-        "What does `(weights @ values, values, keys)` give, and what do you need there?",
+        "What does this line give, and what do you need there?",
         "(weights @ values, keys, values)",
     ),
     ("2.4", KEPT, "The mistake is in line 10", "When is this condition true", "Remove `if self.values is None:`"),
@@ -183,7 +192,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         "        return weight\n    return weight.T\n",
         "The mistake is in line 3",
         "What is each part of this line for?",
-        "Remove line 3, `if weight.shape[0] == weight.shape[1]: return weight`",
+        "Remove `if weight.shape[0] == weight.shape[1]:` in line 3, and the code inside it",
     ),
     (
         "7.3",
@@ -280,7 +289,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            best = max(candidates, key=lambda j: float(scores[t, j]))\n"
         "            chosen.append(best)\n            candidates.remove(best)\n"
         "        for j in chosen:\n            mask[t, j] = False\n    return mask\n",
-        "keeps its value from line 3: line 12 does not change it. What does line 12 write there, if it runs?",
+        "keeps its value from line 3: line 12 does not change it. Which entries does line 12 write to?",
     ),
     (  # where a row was hidden whole, what hid it is told
         "3.2",
@@ -344,7 +353,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_softmax(scores):\n    largest = 0.0\n    for score in scores:\n        if score > largest:\n"
         "            largest = score\n    powers = torch.exp(scores - largest)\n    return powers / powers.sum()\n",
         "The 0 in `powers.sum()` comes from `torch.exp(scores - largest)` in line 6."
-        " There, `scores - largest` is `[-1000, -1001]`. Why does it give 0?\nIt builds on line 2, `largest = 0.0`.",
+        " There, `scores - largest` is `[-1000, -1001]`. Why does it give 0?\nIt builds on line 2, `largest = 0.0`, and"
+        " line 4, `if score > largest:`.",
     ),
     (  # a list of lists is followed to the lines that made its numbers
         "6.2",
@@ -357,11 +367,20 @@ PLACES = [  # (exercise, code, what the reply says of the place)
     ),
     (  # one truth value is told with the turn that set it
         "6.5",
+        "def my_readings(scores, weights):\n    T, hides = len(weights), True\n    for i in range(T):\n"
+        "        for j in range(i, T):\n            if weights[i, j] != 0:\n                hides = False\n"
+        "    ratio = (weights[-1, 0] / weights[-1, 1]).log().item()\n"
+        "    normal = bool((weights.sum(-1) - 1).abs().max() < 1e-4)\n"
+        "    return normal, hides, (scores[-1, 0] - scores[-1, 1]).item() / ratio\n",
+        "Begin with line 6, `hides = False`. When `i` is 0 and `j` is 0, it gives False. Is that what you need?",
+    ),
+    (  # a value that each iteration replaces is told as that
+        "6.5",
         "def my_readings(scores, weights):\n    for total in weights.sum(-1).tolist():\n"
         "        fine = abs(total - 1) < 1e-4\n    clean = bool((weights.triu(1) == 0).all())\n"
         "    (s, t), (w, v) = scores[-1, :2].tolist(), weights[-1, :2].tolist()\n"
         "    return fine, clean, (s - t) / torch.tensor(w / v).log().item()\n",
-        "and the line gives True. Is that what you need?",
+        "each iteration replaces the value from the one before, and only the last one is returned. Which",
     ),
     (  # where weights are dropped at random, no value on the way is known: what draws is named
         "4.4",
@@ -386,7 +405,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "10.4",
         "def my_gated(context, x, W_gate):\n    merged = context.transpose(1, 2).flatten(2)\n"
         "    return merged * (x @ W_gate.T)\n",
-        "What should it give here? Is that what it gives?\n"
+        "Which part of it does not give what you need?\n"
         "It builds on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
     ),
     (  # one of two values that go into the result is no place because the whole result could stand there

@@ -15,13 +15,15 @@ from course_tools.repository import ROOT
 from course_utils.attention import (
     Attention,
     Cache,
-    CachedMultiHeadAttention,
     CrossAttention,
     LatentAttention,
     rotary_frequencies,
     rotate,
 )
+from tests.support.chapter_code import defined_in
 from tests.test_attention import kept_bytes
+
+CachedMultiHeadAttention = defined_in(6).CachedMultiHeadAttention
 
 B, T, WIDTH, HEADS = 2, 7, 24, 6
 PADDED = torch.arange(T) < torch.tensor([[0], [3]])  # on the left, (B, T)

@@ -108,9 +108,9 @@ def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
 def test_what_has_no_name_is_asked_by_kind_and_where_kinds_are_right_by_word():
     kinds = ["odd", "even"] * 3
     found = reply(pointing(2) + pointing(-2), kinds=kinds)
-    assert found.endswith('Which of your numbers set the score of "three" with odd?')
+    assert found.endswith('Which of your numbers make "three" attend so much to odd?')
     one_of_the_last = 20.0 * np.eye(COUNT)[[4, 4, 4, 5, 5, 4]]
-    assert 'set the score of "two" with "five"?' in reply(one_of_the_last, kinds=["number"] * COUNT)
+    assert 'make "two" attend so much to "five"?' in reply(one_of_the_last, kinds=["number"] * COUNT)
 
 
 def test_a_head_that_is_too_strict_for_an_average_hears_so():

@@ -1,4 +1,4 @@
-"""The attention layers: those that chapters 1 to 8 teach, one idea each, and one for use.
+"""The attention layers: those of earlier chapters that later ones import, one idea each, and one for use.
 
 `Attention` is for use. Its arguments make it the layer of GPT-2, Llama 1 to 3, Mistral, Qwen 2 and 3, Gemma 1 to 3,
 gpt-oss, SmolLM3, Phi, GPT-NeoX, and Cohere without norms, or the attention of Qwen3-Next. `LatentAttention` is the
@@ -43,13 +43,10 @@ from course_utils.attention.steps import (
     turn_pairs,
 )
 from course_utils.attention.teaching import (
-    CachedMultiHeadAttention,
     CausalAttention,
     CrossAttention,
-    FusedMultiHeadAttention,
     MultiHeadAttention,
     MultiHeadAttentionWrapper,
-    SelfAttention_v1,
     SelfAttention_v2,
     masked_softmax,
 )
@@ -57,15 +54,12 @@ from course_utils.attention.teaching import (
 __all__ = [
     "Attention",
     "Cache",
-    "CachedMultiHeadAttention",
     "CausalAttention",
     "CrossAttention",
-    "FusedMultiHeadAttention",
     "LatentAttention",
     "MultiHeadAttention",
     "MultiHeadAttentionWrapper",
     "RotaryTable",
-    "SelfAttention_v1",
     "SelfAttention_v2",
     "fused_attention",
     "hidden_from",

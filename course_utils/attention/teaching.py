@@ -1,57 +1,30 @@
-"""The layers for teaching: those that chapters 1 to 6 build, one each, in chapter order.
+"""The layers for teaching: those that chapters 2 to 7 build and later ones import, in chapter order.
 
-A chapter that builds a class shows it as it is here, without its types (a test compares them); later
-chapters import it. Shapes: B sequences in a batch, T tokens in a sequence. Every layer takes a batch, (B, T, d_in),
-or a single sequence, (T, d_in). CrossAttention takes two: T tokens that ask and S that answer.
+A chapter that builds a class shows it as it is here, without its types (a test compares them). Shapes: B sequences in
+a batch, T tokens in a sequence. Every layer takes a batch, (B, T, d_in), or a single sequence, (T, d_in).
+CrossAttention takes two: T tokens that ask and S that answer.
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_utils.validation import (
-    check_cache,
     check_dropout,
     check_heads,
     check_input,
     check_mask,
     check_pair,
-    check_room,
     check_values,
 )
 
 __all__ = [
-    "CachedMultiHeadAttention",
     "CausalAttention",
     "CrossAttention",
-    "FusedMultiHeadAttention",
     "MultiHeadAttention",
     "MultiHeadAttentionWrapper",
-    "SelfAttention_v1",
     "SelfAttention_v2",
     "masked_softmax",
 ]
-
-
-class SelfAttention_v1(nn.Module):
-    """Scaled dot-product attention with three trainable matrices: (T, d_in) to (T, d_out)."""
-
-    def __init__(self, d_in: int, d_out: int) -> None:
-        super().__init__()
-        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
-        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
-
-    def forward(self, x: Tensor) -> Tensor:
-        check_input(x, self.W_query.shape[0], self.W_query)
-        queries = x @ self.W_query  # (T, d_in) @ (d_in, d_out) -> (T, d_out)
-        keys = x @ self.W_key  # (T, d_out)
-        values = x @ self.W_value  # (T, d_out)
-
-        scores = queries @ keys.transpose(-2, -1)  # (T, d_out) @ (d_out, T) -> (T, T)
-        d_k = keys.shape[-1]
-        weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (T, T), every row sums to 1
-        return weights @ values  # (T, T) @ (T, d_out) -> (T, d_out)
 
 
 class SelfAttention_v2(nn.Module):
@@ -239,58 +212,3 @@ class CrossAttention(nn.Module):
         values = self.split(self.W_value, value_input, "value_input")  # (B, num_heads, S, head_dim)
         context = (weights @ values).transpose(-3, -2)  # (B, T, num_heads, head_dim)
         return self.out_proj(context.flatten(-2))  # (B, T, d_model)
-
-
-class FusedMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention with PyTorch's own kernels.
-
-    The fast ones store no (T, T) matrix of weights. In training with dropout, a CPU uses the
-    slow one.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
-        if x.dim() == 2:  # before PyTorch 2.14 the fast kernels need a batch
-            return self.forward(x[None])[0]  # (1, T, d_in) -> (T, d_out)
-        queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
-        keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
-        values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
-
-        rate = self.dropout.p if self.training else 0.0  # the function has no training mode
-        context = F.scaled_dot_product_attention(
-            queries, keys, values, dropout_p=rate, is_causal=True
-        )
-        return self.out_proj(self.merge(context))  # (B, T, d_out)
-
-
-class CachedMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention for generation: each call takes only the new tokens.
-
-    x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
-    mask: what to hide besides the future, as in CrossAttention; padding is (B, 1, T).
-    Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T
-    tokens so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
-    """
-
-    def forward(  # type: ignore[override]  # a cache comes back, too
-        self, x: Tensor, cache: tuple[Tensor, Tensor] | None = None, mask: Tensor | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        check_input(x, self.W_query.in_features, self.W_query.weight)
-        queries = self.split(self.W_query(x))  # (B, num_heads, n, head_dim)
-        keys = self.split(self.W_key(x))  # (B, num_heads, n, head_dim)
-        values = self.split(self.W_value(x))  # (B, num_heads, n, head_dim)
-        check_cache(cache, keys, values)
-        if cache is not None:
-            keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_heads, T, head_dim)
-            values = torch.cat([cache[1], values], dim=-2)  # (B, num_heads, T, head_dim)
-        num_new, num_tokens = x.shape[-2], keys.shape[-2]
-        check_room(num_new, num_tokens, len(self.mask))
-
-        queries = queries / self.head_dim**0.5  # before the product, which float16 might not hold
-        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
-        hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the new rows
-        if mask is not None:
-            check_mask(mask, queries, keys)
-            hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
-        weights = self.dropout(masked_softmax(scores, hidden))  # (B, num_heads, n, T)
-        return self.out_proj(self.merge(weights @ values)), (keys, values)

@@ -12,7 +12,8 @@ from course_utils.judging.judge import judge
 from course_utils.judging.result import COLOUR, MARK, NOT_YET, RIGHT, Result, rich
 from course_utils.judging.side_effects import on_cpu
 
-QUIZ = '`quiz("{}")` asks three questions about your code.'
+HINTS = {id: exercise.hints for id, exercise in EXERCISES.items()}  # a notebook may bring more
+hints_on_answers: dict[str, list[str]] = {}  # {exercise: the hints left on the answer that was checked last}
 
 
 class Message:
@@ -43,21 +44,15 @@ def check(id: str, attempt: object) -> Result:
     progress_file.record(id, result.status, result.points)
     if result.status == RIGHT:
         own_code.right_attempts[id] = attempt
-        return result if exercise.open_ended else replace(result, message=f"{result.message}\n{QUIZ.format(id)}")
+        more = "" if exercise.open_ended else f'\n`quiz("{id}")` asks three questions about your code.'
+        return replace(result, message=result.message + more)
     if result.status != NOT_YET:
         return result
-    progress_file.record_attempt(id, text_of(attempt) or result.message)
+    # what tells attempts apart; "" where it cannot be had
+    code = "".join(repr((each.__code__.co_code, each.__code__.co_consts)) for each in errors.functions(attempt))
+    progress_file.record_attempt(id, code or result.message)
     hints_on_answers[id] = list(result.hints)
     return replace(result, message=f'{result.message}\n`hint("{id}")` says more.')
-
-
-HINTS = {id: exercise.hints for id, exercise in EXERCISES.items()}  # a notebook may bring more
-hints_on_answers: dict[str, list[str]] = {}  # {exercise: the hints left on the answer that was checked last}
-
-
-def text_of(attempt):
-    """The code of an attempt, as a text to tell attempts apart by; "" where it cannot be had."""
-    return "".join(repr((each.__code__.co_code, each.__code__.co_consts)) for each in errors.functions(attempt))
 
 
 def not_an_attempt(exercise, attempt):
@@ -99,20 +94,15 @@ def hint(id: str) -> Message:
     if left := hints_on_answers.get(id):
         words = left.pop(0)
         if not left:
-            progress_file.open_solution(id)
-        return Message(f"{words} {how_many_are_left(len(left))}")
+            progress_file.update(id, solution=True)
+        return Message(f"{words} ({len(left) or 'No'} more hint{'' if len(left) == 1 else 's'} on this answer.)")
     hints = HINTS[id]
     given = progress_file.next_hint(id)
     if given + 1 >= len(hints):
-        progress_file.open_solution(id)
+        progress_file.update(id, solution=True)
     if given < len(hints):
         return Message(f"Hint {given + 1} of {len(hints)}: {hints[given]}")
     return Message("You have seen every hint. " + " ".join(f"({k}) {words}" for k, words in enumerate(hints, 1)))
-
-
-def how_many_are_left(count):
-    """The sentence on how many hints are left."""
-    return f"({count or 'No'} more hint{'' if count == 1 else 's'} on this answer.)"
 
 
 def solution(id: str) -> Message:
@@ -151,12 +141,11 @@ def reply_to_fill_in(fill_in, text):
     if text.strip() == "?":
         return Message(f"○ {fill_in.id}: not answered. Replace the question mark with your answer.")
     right = fill_in.accepts(text)
-    review_schedule.record(fill_in, right)
+    review_schedule.record(fill_in.id, right)
+    if right:
+        return Message(f"✓ {fill_in.id}: Yes. {fill_in.explanation}")
     chapter, heading = fill_in.section
-    found = f'See chapter {chapter}, "{heading}".'
-    return Message(
-        f"✓ {fill_in.id}: Yes. {fill_in.explanation}" if right else f"✗ {fill_in.id}: {fill_in.explanation} {found}"
-    )
+    return Message(f'✗ {fill_in.id}: {fill_in.explanation} See chapter {chapter}, "{heading}".')
 
 
 def quiz(id: str, *choices: str) -> Message:
@@ -164,8 +153,7 @@ def quiz(id: str, *choices: str) -> Message:
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if id not in own_code.right_attempts:
-        run = f'`check("{id}", {EXERCISES[id].name})`'
-        return Message(f"Before a quiz, pass the check in this session: run {run}.")
+        return Message(f'Before a quiz, pass the check in this session: run `check("{id}", {EXERCISES[id].name})`.')
     program, asked = own_code.questions(id)
     if not asked:
         return Message("There is nothing to ask about this answer.")

@@ -1,7 +1,6 @@
 """The questions of `quiz`: three about one's own right answer, and their record for `review`."""
 
 import itertools
-from datetime import date
 
 from course_utils.checking import progress_file, review_schedule
 from course_utils.exercises import EXERCISES
@@ -63,13 +62,9 @@ def reply(id, asked, choices):
 
 def record(id, all_right):
     """Record today's result of a quiz. Only a quiz with a mistake is repeated."""
-    known = entry(id)
-    taken = known.get("taken", 0)
-    changes: dict[str, object] = {"taken": taken + 1 if isinstance(taken, int) else 1}
-    if not all_right or known.get("missed"):
-        times = review_schedule.times_right(known) + 1 if all_right else 0
-        changes |= {"missed": True, "times": times, "on": date.today().isoformat()}
-    progress_file.update(ENTRY.format(id), **changes)
+    taken = entry(id).get("taken", 0)
+    progress_file.update(ENTRY.format(id), taken=taken + 1 if isinstance(taken, int) else 1)
+    review_schedule.record(ENTRY.format(id), all_right)
 
 
 def due():

@@ -25,7 +25,6 @@ def check_packed(packed: str, attempt: object) -> Result:
     puzzle = data.get("puzzle")  # for a head: the embeddings, and a plan for it to follow
     kind, properties = (Puzzle, (puzzles.follows(*puzzle),)) if puzzle else (Exercise, ())
     exercise = kind(data["id"], data["title"], data["name"], data["points"], 1, words, (), lambda: asked, properties)
-    vars(exercise)["reference"] = untrusted_replies.read(data["replies"], asked)
-    vars(exercise)["parameter_names"] = data["names"]
+    vars(exercise).update(reference=untrusted_replies.read(data["replies"], asked), parameter_names=data["names"])
     with on_cpu():
         return judge(exercise, calls.run_calls(attempt, asked))

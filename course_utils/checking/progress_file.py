@@ -3,6 +3,7 @@
 A check never fails because of this file: if it is missing, damaged or read-only, progress is kept in memory.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -29,11 +30,9 @@ def progress_path():
 def read():
     """{exercise: {"status", "points", "hints", "attempts", "solution"}} of the file, over what this kernel knows."""
     stored = {}
-    try:
+    with contextlib.suppress(OSError, ValueError):  # missing or damaged: start again
         if progress_path():
             stored = json.loads(progress_path().read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # missing or damaged: start again
-        pass
     sound = {id: entry for id, entry in stored.items() if isinstance(entry, dict)} if isinstance(stored, dict) else {}
     return in_memory | sound
 
@@ -55,9 +54,8 @@ def update(id, **changes):
 def record(id, status, points):
     """Record the outcome of a check. Whoever has been right stays right."""
     before = entry(id).get("status")
-    if status == NOT_ATTEMPTED and before or before == RIGHT:
-        return
-    update(id, status=status, points=points)
+    if before != RIGHT and not (before and status == NOT_ATTEMPTED):
+        update(id, status=status, points=points)
 
 
 def record_attempt(id, text):
@@ -73,16 +71,10 @@ def attempts(id):
     return found if isinstance(found, list) else []
 
 
-def open_solution(id):
-    """Open the worked answer."""
-    update(id, solution=True)
-
-
 def solution_is_open(id):
     """Whether the worked answer may be shown: after a right answer, all hints, or enough attempts."""
-    return (
-        entry(id).get("status") == RIGHT or entry(id).get("solution") is True or len(attempts(id)) >= ATTEMPTS_TO_OPEN
-    )
+    known = entry(id)
+    return known.get("status") == RIGHT or known.get("solution") is True or len(attempts(id)) >= ATTEMPTS_TO_OPEN
 
 
 def entry(id):
@@ -105,8 +97,7 @@ class Overview:
         known = read()
         self.chapters: dict[int, list] = {}
         for exercise in exercises:
-            status = known.get(exercise.id, {}).get("status", NOT_ATTEMPTED)
-            self.chapters.setdefault(exercise.chapter, []).append((exercise, status))
+            self.chapters.setdefault(exercise.chapter, []).append((exercise, known.get(exercise.id, {}).get("status")))
 
     def lines(self):
         """(chapter, its exercises with their marks, points in words) for each chapter."""

@@ -10,23 +10,20 @@ DAYS_UNTIL_DUE = (0, 1, 3, 7)  # until a missed question is due again, by how of
 MOST_AT_ONCE = 3  # questions
 
 
-def record(fill_in, right):
-    """Record today's answer to a question. Only a question that was ever missed is repeated."""
-    known = progress_file.read().get(fill_in.id, {})
+def record(id, right):
+    """Record today's answer to a question or quiz. Only one that was ever missed is repeated."""
+    known = progress_file.entry(id)
     times = times_right(known) + 1 if right else 0
     if not right or known.get("missed"):
-        progress_file.update(fill_in.id, missed=True, times=times, on=date.today().isoformat())
+        progress_file.update(id, missed=True, times=times, on=date.today().isoformat())
 
 
 def due():
     """The questions that are due today, the longest waiting first."""
-    days = {
-        id: days_until_due(entry)
-        for id, entry in progress_file.read().items()
-        if id in FILL_INS and entry.get("missed")
-    }
-    ready = [FILL_INS[id] for id in sorted(days, key=lambda id: days[id]) if days[id] <= 0]
-    return [fill_in for fill_in in ready if fill_in.from_memory][:MOST_AT_ONCE]
+    missed = {id: entry for id, entry in progress_file.read().items() if id in FILL_INS and entry.get("missed")}
+    days = {id: days_until_due(entry) for id, entry in missed.items() if FILL_INS[id].from_memory}
+    ready = sorted((id for id in days if days[id] <= 0), key=lambda id: days[id])
+    return [FILL_INS[id] for id in ready[:MOST_AT_ONCE]]
 
 
 def days_until_due(entry):

@@ -97,7 +97,7 @@ ATTENTION = Exercise(
 
 # --- 1.4 embeddings ---------------------------------------------------------------------------------------------------
 
-ANIMALS, FOODS, FILLERS = "animals", "foods", "the small words"
+ANIMALS, FOODS, FILLERS = "animals", "foods", '"the" and "and"'
 GROUPS = {"cat": ANIMALS, "mouse": ANIMALS, "bread": FOODS, "cheese": FOODS, "the": FILLERS, "and": FILLERS}
 
 

@@ -17,14 +17,12 @@ def pieces(scores, values):
     return [largest, shares.sum(dim=-1).float(), (shares @ values.double()).float()]
 
 
-def hiding(scores, *cells):
-    """The scores with these cells hidden; a cell is (row, column), or (row, slice)."""
-    for row, column in cells:
-        scores[row, column] = -torch.inf
+def hiding(scores, *places):
+    """The scores with these places hidden: cells, (row, column), or whole rows, by their numbers."""
+    for place in places:
+        scores[place] = -torch.inf
     return scores
 
-
-ALL = slice(None)
 
 # --- 10.1 merge two halves --------------------------------------------------------------------------------------------
 
@@ -41,7 +39,7 @@ MERGE = Exercise(
         halves(normal(4, 3, seed=1) * 3, normal(4, 3, seed=2) * 3, d=5, seed=3),
         halves(normal(3, 2, seed=5) - 4, normal(3, 5, seed=6) + 4, d=2, seed=7),
         halves(normal(5, 4, seed=9) * 90, normal(5, 4, seed=10) * 90, d=3, seed=11),  # no exponential may overflow
-        halves(hiding(normal(4, 3, seed=13), (1, ALL)), hiding(normal(4, 2, seed=14), (3, ALL)), d=6, seed=15),
+        halves(hiding(normal(4, 3, seed=13), 1), hiding(normal(4, 2, seed=14), 3), d=6, seed=15),
         halves(normal(1, 3, seed=17), normal(1, 3, seed=18), d=4, seed=19),
         halves(normal(2, 3, seed=21), normal(2, 3, seed=21).flip(-1), d=3, seed=22),  # equal largest scores
     ],
@@ -71,13 +69,9 @@ NEXT_TILE = Exercise(
     make_calls=lambda: [
         next_tile(normal(4, 6, seed=31) * 2, normal(4, 3, seed=32) * 2, d=5, seed=33),
         next_tile(None, hiding(normal(5, 3, seed=35), (0, 1), (2, 2)), d=2, seed=36),
-        next_tile(None, hiding(normal(4, 3, seed=38), (1, ALL), (3, ALL)), d=6, seed=39),  # nothing seen yet
-        next_tile(
-            hiding(normal(5, 4, seed=41) - 4, (0, ALL), (1, ALL)),
-            hiding(normal(5, 2, seed=42) - 4, (1, ALL), (2, ALL)),
-            d=3,
-            seed=43,
-        ),  # all scores below 0
+        next_tile(None, hiding(normal(4, 3, seed=38), 1, 3), d=6, seed=39),  # nothing seen yet
+        # all scores below 0
+        next_tile(hiding(normal(5, 4, seed=41) - 4, 0, 1), hiding(normal(5, 2, seed=42) - 4, 1, 2), d=3, seed=43),
         next_tile(normal(3, 2, seed=45) * 90, normal(3, 4, seed=46) * 90, d=2, seed=47),
     ],
     gradient=False,

@@ -21,10 +21,7 @@ PEOPLE = {  # word: its numbers, in the order of AXES
     "she": (1, 0, 0, 1, 0),
     "he": (0, 1, 0, 1, 0),
     "it": (0, 0, 1, 1, 0),
-    "gave": (0, 0, 0, 0, 0),
-    "because": (0, 0, 0, 0, 0),
-    "liked": (0, 0, 0, 0, 0),
-    "the": (0, 0, 0, 0, 0),
+    **dict.fromkeys(("gave", "because", "liked", "the"), (0, 0, 0, 0, 0)),
 }
 PRONOUNS = {"she": "girls", "he": "boys", "it": "things"}
 KIND = {"Anna": "girls", "Eva": "girls", "Tom": "boys", "Paul": "boys", "book": "things", "bike": "things"}
@@ -48,9 +45,8 @@ def meant_by_pronouns(words):
     meant = np.array([[PRONOUNS.get(word) == kind for kind in kinds] for word in words])
     wanted = np.where(meant.any(axis=1, keepdims=True), puzzles.shared(meant), np.nan)
     x = embedded(words)
-    return puzzles.Reading(
-        words, wanted, kinds, context=wanted @ x[:, -1:], quantities=dict(zip(AXES, x.T, strict=True))
-    )
+    quantities = dict(zip(AXES, x.T, strict=True))
+    return puzzles.Reading(words, wanted, kinds, context=wanted @ x[:, -1:], quantities=quantities)
 
 
 def embedded(words):
@@ -66,10 +62,8 @@ LOOKUP = Puzzle(
 MATRIX = Exercise(
     **written("2.2"),
     make_calls=lambda: [
-        [{"linear": normal(2, 5, seed=221)}],
-        [{"linear": normal(4, 4, seed=222)}],  # square: without transposing, the shape is right
-        [{"linear": normal(6, 3, seed=223)}],
-        [{"linear": normal(1, 2, seed=224)}],
+        [{"linear": normal(*shape, seed=seed)}]  # one is square: without transposing, the shape is right
+        for shape, seed in [((2, 5), 221), ((4, 4), 222), ((6, 3), 223), ((1, 2), 224)]
     ],
 )
 
@@ -85,10 +79,8 @@ def attention_call(T, d_in, d_out, seed):
 SELF_ATTENTION = Exercise(
     **written("2.3"),
     make_calls=lambda: [
-        attention_call(3, 4, 6, seed=230),
-        attention_call(4, 7, 5, seed=240),
-        attention_call(6, 2, 3, seed=250),
-        attention_call(1, 3, 2, seed=260),
+        attention_call(*sizes, seed=seed)
+        for sizes, seed in [((3, 4, 6), 230), ((4, 7, 5), 240), ((6, 2, 3), 250), ((1, 3, 2), 260)]
     ],
 )
 

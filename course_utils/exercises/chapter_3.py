@@ -102,6 +102,7 @@ PADDING = Exercise(
         [torch.tensor([[True, True, False, False], [False, False, False, True]])],
         [uniform(3, 5, seed=8) < 0.4],
         [torch.ones(2, 3).bool()],
+        [torch.zeros(2, 3).bool()],
     ],
     maps=True,
     mask=Mask(true="hidden", padding=lambda arguments: arguments[0]),

@@ -9,7 +9,12 @@ from course_utils.judging.masks import Mask
 
 PADDING_MASK = Exercise(
     **written("6.1"),
-    make_calls=lambda: [[torch.tensor([1, 4, 2]), 4], [torch.tensor([5, 3]), 6], [torch.tensor([0, 2, 1, 3]), 3]],
+    make_calls=lambda: [
+        [torch.tensor([1, 4, 2]), 4],
+        [torch.tensor([5, 3]), 6],
+        [torch.tensor([0, 2, 1, 3]), 3],
+        [torch.tensor([3, 3]), 3],
+    ],
 )
 
 KEEP_MASK = Exercise(
@@ -18,6 +23,7 @@ KEEP_MASK = Exercise(
         [torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])],
         [torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])],
         [torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])],  # of the first one's size
+        [torch.ones(2, 3).long()],  # without padding, the future is hidden all the same
     ],
     maps=True,
     mask=Mask(true="visible", padding=lambda arguments: arguments[0] == 0),

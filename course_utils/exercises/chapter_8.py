@@ -21,6 +21,7 @@ SENTENCE_VECTORS = Exercise(
         [normal(3, 4, 6, seed=82) + 1, padding_after(1, 4, 3)],
         [normal(1, 5, 2, seed=83), torch.tensor([[True, True, False, False, False]])],
         [normal(2, 4, 3, seed=93).relu(), padding_after(4, 2)],  # a 0 in a real token is a number, too
+        [normal(2, 3, 4, seed=94), padding_after(3, 3)],
     ],
 )
 
@@ -63,6 +64,7 @@ BREADTH = Exercise(
         [torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)],
         [torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])],
         [causal_weights(2, 4, 4, seed=88)],
+        [torch.tensor([[[0.5, 0, 0.5], [0, 0.25, 0.75], [0, 0, 1]]])],  # a 0 may stand anywhere
     ],
     gradient=False,
 )

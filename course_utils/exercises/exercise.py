@@ -91,13 +91,9 @@ class Exercise:
         called = getattr(self.worked, "forward", self.worked)
         return list(inspect.signature(called).parameters)[isinstance(self.worked, type) :]
 
-    def known_values(self, number):
-        """The intermediate values of right answers in one call."""
-        return solutions.known_values(self, number)
-
-    def values_on_the_way(self, number):
-        """The same without caching, for a call that is made only once."""
-        return solutions.values_on_the_way(self, number)
+    # methods: the number of a call -> the intermediate values of right answers in it; one caches, the other, for a call
+    # that is made only once, does not
+    known_values, values_on_the_way = solutions.known_values, solutions.values_on_the_way
 
 
 def as_expected(value):

@@ -28,11 +28,6 @@ def recovered(context, values):
 # --- dropout ----------------------------------------------------------------------------------------------------------
 
 
-def kept_share(before, after):
-    """The share of numbers (those that were not 0) that dropout has left."""
-    return (np.abs(after[before != 0]) > ROUNDING).mean()
-
-
 def dropped_together(before, after):
     """The axis along which numbers are kept or dropped together; None if each is drawn independently."""
     there, gone = before != 0, np.abs(after) < ROUNDING
@@ -41,11 +36,6 @@ def dropped_together(before, after):
         if gone.shape[axis] > 1 and there.sum() > 20 and some_gone.any() and (all_gone | ~some_gone).all():
             return axis
     return None
-
-
-def margin(before, p):
-    """How far the dropped share may differ from p by chance: five standard deviations."""
-    return 5 * np.sqrt(p * (1 - p) / (before != 0).sum())
 
 
 def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape)):
@@ -76,9 +66,10 @@ def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape))
                 f"With p = {p}, the number at {list(place)} becomes {after[place]:.4f}. It should become 0, or"
                 f" {wanted[place]:.4f}, which is the number divided by 1 - p."
             )
-        share = 1 - kept_share(before, after)
-        if abs(share - p) > margin(before, p):
-            return f"You drop {share:.1%} of {(before != 0).sum()} numbers; expected about {p:.0%}."
+        there = before != 0
+        share = 1 - (np.abs(after[there]) > ROUNDING).mean()  # of those that were not 0
+        if abs(share - p) > 5 * np.sqrt(p * (1 - p) / there.sum()):  # by chance, at most five standard deviations
+            return f"You drop {share:.1%} of {there.sum()} numbers; expected about {p:.0%}."
         if dropped_together(before, after) is not None:
             return "Some numbers are always dropped together. Each should be dropped independently of the others."
 

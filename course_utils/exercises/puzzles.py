@@ -284,8 +284,10 @@ def question_on_scores(reading, head, row):
         most = max(found, key=lambda name: near(found[name] - wanted[name]))
         if found[most] - wanted[most] > MISPLACED / 2:
             break
-    score = f'"{most}"' if names is reading.words else most
-    return f"Which of your numbers set the score of {quoted(reading, row)} with {score}?"
+    own = {word for word, kind in zip(reading.words, reading.kinds) if kind == most}
+    word = most if names is reading.words else own.pop() if len(own) == 1 else None
+    score = f'"{word}"' if word else most
+    return f"Which of your numbers make {quoted(reading, row)} attend so much to {score}?"
 
 
 # --- the output of a head ---------------------------------------------------------------------------------------------

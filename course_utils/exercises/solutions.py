@@ -64,12 +64,6 @@ def right_answers(id):
     return [worked_answer(id)[0], *(each["code"] for each in tomllib.loads(text)["answer"] if each["exercise"] == id)]
 
 
-@functools.cache
-def known_values(exercise, number):
-    """`values_on_the_way`, kept."""
-    return values_on_the_way(exercise, number)
-
-
 def values_on_the_way(exercise, number):
     """Known: the intermediate values of right answers in one call of an exercise."""
     values = []
@@ -78,3 +72,6 @@ def values_on_the_way(exercise, number):
             steps = program.watched(parsed, replace(exercise.calls[number], check_contract=False))
             values += [value for _, value in steps]
     return Known(values)
+
+
+known_values = functools.cache(values_on_the_way)

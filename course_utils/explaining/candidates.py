@@ -34,7 +34,8 @@ def candidate_fixes(program, flow, near):
 
     state = (Fix(program.numbers[id(node)], "pass", "extra step") for node in program.state_changes())
     first = [*state, *fixes.order_of_names_fixes(program)]
-    return list(dict.fromkeys([*first, *at([*functions, *near]), *around(near[:12]), *at(far), *around(whole)]))
+    found = dict.fromkeys([*first, *at([*functions, *near]), *around(near[:12]), *at(far), *around(whole)])
+    return sorted(found, key=lambda fix: fix.kind != "result thrown away")
 
 
 def descendants(program, number):

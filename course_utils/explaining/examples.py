@@ -3,13 +3,14 @@
 An input counts only where all known right answers are right, since then the exercise's text allows it.
 """
 
+import contextlib
 import itertools
 from dataclasses import fields, replace
 
 import torch
 
 from course_utils.judging import differences, judge
-from course_utils.judging.calls import LayerCall, run_calls, tensors_in
+from course_utils.judging.calls import LayerCall, is_decimal, run_calls, tensors_in
 from course_utils.judging.result import RIGHT
 
 MOST_RIGHT_ANSWERS = 3  # that have to be right on a new input
@@ -33,8 +34,7 @@ def smallest_failing(exercise, call, fails):
 
 def new_calls(exercise, call):
     """A few calls like this one, with other numbers and other sizes."""
-    sizes = sizes_in(call)
-    candidates = [mapped(call, reversed_numbers), *(resized(call, {old: old - 1}) for old in sizes if old > 2)]
+    candidates = [mapped(call, reversed_numbers), *(resized(call, {old: old - 1}) for old in sizes_in(call) if old > 2)]
     allowed = (each for each in candidates if allowing(exercise, each))
     return list(itertools.islice(allowed, MOST_NEW))
 
@@ -42,13 +42,10 @@ def new_calls(exercise, call):
 def allowing(exercise, call):
     """The exercise that asks only for this call; None where a known right answer is not right there."""
     asked = exercise.asking(call)
-    try:
+    with contextlib.suppress(Exception):  # inputs that make no sense stop the worked answer and the properties, too
         answers = exercise.right_answers[:MOST_RIGHT_ANSWERS]
-        right = all(judge.judge(asked, run_calls(each, [call])).status == RIGHT for each in answers)
-        right = right and not any(bool(each.isnan().any()) for each in tensors_in(asked.reference[0].values))
-    except Exception:  # inputs that make no sense stop the worked answer and the properties, too
-        return None
-    return asked if right else None
+        if all(judge.judge(asked, run_calls(each, [call])).status == RIGHT for each in answers):
+            return None if any(each.isnan().any() for each in tensors_in(asked.reference[0].values)) else asked
 
 
 def smaller(call):
@@ -57,14 +54,12 @@ def smaller(call):
     maps = [dict.fromkeys(sizes, 2), {old: 2 + k % 2 for k, old in enumerate(sizes)}]
     maps += [{old: 2} for old in sizes] + [{old: 3} for old in sizes if old > 3] + [{}]
     maps += [{old: new, old + 1: new + 1} for new in (2, 3) for old in sizes if old + 1 in sizes]
+    maps = [sizes for sizes in maps if keeps_parts(call, sizes)]
     for sizes, one, whole in itertools.product(maps, (0, slice(1), None), (True, False)):
-        if not keeps_parts(call, sizes):
-            continue
         found = resized(call, sizes)
         if one is not None:  # the first of a batch, or a batch of one
             found = mapped(found, lambda x, one=one: x[one] if isinstance(x, torch.Tensor) and x.ndim > 2 else x)
-        found = mapped(found, whole_numbers if whole else as_shown)
-        yield found
+        yield mapped(found, whole_numbers if whole else as_shown)
 
 
 def keeps_parts(call, sizes):
@@ -131,7 +126,7 @@ def is_shares(tensor):
 
 def whole_numbers(value):
     """Small whole numbers in the place of decimals; what is large, infinite or a share of 1 stays."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not bool((value < 0).any()):
+    if not is_decimal(value) or not bool((value < 0).any()):
         return as_shown(value)  # shares and the like
     rounded = value.sign() * value.mul(2).abs().round().clamp(1, LARGEST_WHOLE)  # no 0, which hides mistakes
     return torch.where(value.abs() > 2 * LARGEST_WHOLE, value.round(), rounded)
@@ -139,18 +134,16 @@ def whole_numbers(value):
 
 def as_shown(value):
     """Decimals as a message shows them. What is left of a row that sums to 1 goes to its largest number."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+    if not is_decimal(value):
         return value
-    shown = torch.tensor(differences.rounded(value.tolist()), dtype=value.dtype)
-    if is_shares(value):
-        shown = value.mul(100).round().div(100)
-        place = shown.argmax(-1, keepdim=True)
-        shown = shown.scatter(-1, place, 0.0)
-        shown = shown.scatter(-1, place, 1 - shown.sum(-1, keepdim=True))
-    return shown
+    if not is_shares(value):
+        return torch.tensor(differences.rounded(value.tolist()), dtype=value.dtype)
+    shown = value.mul(100).round().div(100)
+    place = shown.argmax(-1, keepdim=True)
+    shown = shown.scatter(-1, place, 0.0)
+    return shown.scatter(-1, place, 1 - shown.sum(-1, keepdim=True))
 
 
 def reversed_numbers(value):
     """A tensor's decimals in reverse order."""
-    turned = isinstance(value, torch.Tensor) and value.is_floating_point()
-    return value.flip(list(range(value.ndim))) if turned else value
+    return value.flip(list(range(value.ndim))) if is_decimal(value) else value

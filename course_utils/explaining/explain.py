@@ -15,6 +15,7 @@ import torch
 from course_utils.explaining import candidates, examples, fixes, locate, sentences
 from course_utils.explaining import program as programs
 from course_utils.explaining.known_values import is_uninformative, tensors_in
+from course_utils.explaining.lines import MOVING, Makers, is_empty, is_plain, look_at, place_of, with_code, with_way_out
 from course_utils.explaining.program import MODULES, Fix, changed_name, changes_in_place, cuts_gradients, name_of
 from course_utils.explaining.sentences import QUESTIONS, say
 from course_utils.judging import contract, differences, errors, judge, untrusted_replies
@@ -25,13 +26,10 @@ from course_utils.judging.result import NOT_YET, RIGHT
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its contract again as long
 MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
-MOST_LINES = 2  # lines named besides the first
-MOVING = {  # functions and methods that only move numbers
-    "cat", "stack", "view", "reshape", "flatten", "transpose", "permute", "squeeze", "unsqueeze", "repeat", "tensor",
-}  # fmt: skip
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
 TURNED = ("inverted", "wrong sign")  # kinds of what can be turned round in any of the lines on the way
 MOST_NAMES = 3  # names whose values are told
+MOST_TOLD = 4  # numbers of an argument by which a call is told
 MOST_SECONDS = 3  # of computing for one answer, after which no more changes and values are tried out
 
 
@@ -175,12 +173,15 @@ def hints_on(program, fix):
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return (whole,)
     old, new = program.before_and_after(fix)
-    code = sentences.shortened(old)
+    code = program.code_of(node) if hasattr(node, "body") else sentences.shortened(old)
+    if fix.kind == "missing transpose":  # of a product, it is this factor
+        code = program.code_of(node)
     first = say("slip", line=node.lineno, code=code, slip=slip)
     if fix.new == "pass":
-        return first, say("removal", line=node.lineno, code=code)
+        removal = "removal_of_all" if isinstance(node, ast.If) else "removal"
+        return first, say(removal, line=node.lineno, code=sentences.shortened(program.code_of(node)))
     if isinstance(node, (ast.If, ast.With)) and not new.startswith("if "):
-        return first, say("kept_body", line=node.lineno, code=first_line(node))
+        return first, say("kept_body", line=node.lineno, code=program.code_of(node))
     # where old and new are the same, lines were only moved
     return first, whole if old == new else say("change", line=node.lineno, old=old, new=new)
 
@@ -241,6 +242,11 @@ class Search:
         return self.small[0].values_on_the_way(0) if self.small else self.known
 
     @functools.cached_property
+    def makers(self):
+        """What finds the lines that values were made in, for the input that is shown."""
+        return Makers(self.shown, self.shown_known)
+
+    @functools.cached_property
     def all_mendable(self):
         """What `mendable` finds among all expressions but the result, also for the input that is shown."""
         wanted = self.wanted_in(self.asking, self.number)
@@ -250,9 +256,30 @@ class Search:
         found = self.mendable(self.flow, self.known, self.asking, self.number, numbers)
         if found and self.small:
             found = self.mendable(self.shown, self.shown_known, *self.shown_case, [*found])
+        elif found and not self.is_slow:
+            found = self.mendable_anew(found)
         found = {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
-        loops = [self.program.parents[id(self.program.nodes[k])] for k in found]
-        return {k: found[k] for k, loop in zip(found, loops) if not isinstance(loop, ast.For) or not is_plain(loop)}
+        return {k: turns for k, turns in found.items() if not self.may_come_later(k, *turns, wanted)}
+
+    def may_come_later(self, number, own, right, wanted):
+        """Whether the mistake may lie behind a mendable expression, which it only makes up for."""
+        loop, got = self.program.parents[id(self.program.nodes[number])], self.value_of(self.flow, self.result)
+        if isinstance(loop, ast.For) and (is_plain(self.program, loop) or sentences.relation(own[0], right[0], "it")):
+            return True
+        if got is None:
+            return False
+        if isinstance(self.flow.node(self.result), ast.BinOp) and is_same(own, got):  # which only hands it on
+            return True
+        return len(own) > 1 and own.dtype is not torch.int64 and is_moved(got, wanted) and is_moved(own, right)
+
+    def mendable_anew(self, found):
+        """The rows of `mendable` that hold for a new input as well, if one is found and the answer fails on it."""
+        for call in examples.new_calls(self.exercise, replace(self.call, check_contract=False)):
+            asked = self.exercise.asking(call)
+            if wrong_cases(asked, [0], self.runner.reply([call]), False):
+                again = self.mendable(self.flow_of(call), asked.values_on_the_way(0), asked, 0, [*found])
+                return {k: turns for k, turns in found.items() if k in again}
+        return found
 
     def mendable(self, flow, known, exercise, call, numbers):
         """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call is right."""
@@ -286,20 +313,31 @@ class Search:
         """(the mendable expression with the fewest lines that may be wrong, or None for the result; their steps)."""
         found = {number: self.flow.behind(self.flow.places[number], self.right) for number in self.all_mendable}
         # no argument, and no size, is a mistake
-        found = {k: at for k, at in found.items() if not name_of(self.program.nodes[k]) or self.lines_behind(at)}
+        names = [k for k in found if name_of(self.program.nodes[k])]
+        given = [k for k in names if not self.flow.makers_at(self.program.nodes[k]) or not self.lines_behind(found[k])]
+        found = {k: at for k, at in found.items() if k not in given}
         if not found:
             return None, self.behind_result
         best = min(found, key=lambda each: (len(self.lines_behind(found[each], each)), self.flow.places[each][-1]))
         own, wanted = self.all_mendable[best]
         # what leaves right values as they are, but changes the answer's own, may be the mistake as well
         same = [k for k in found if candidates.is_close(self.all_mendable[k][1], wanted)]
-        same = [k for k in same if not candidates.is_close(self.all_mendable[k][0], own)]
+        two = (ast.BinOp, ast.BoolOp)  # what joins two values may be it even if it leaves both as they are
+        joined = [k for k in same if isinstance(self.program.nodes[k], two)]
+        same = [*joined, *(k for k in same if not candidates.is_close(self.all_mendable[k][0], own))]
         best = max([best, *same], key=lambda number: self.flow.places[number][-1])
+        while self.has_factor(best) and (around := self.program.product_around(best)) in found:
+            best = around  # its other part may have the factor
         at = self.flow.places[best][-1]  # what only hands on a value, such as dropout in evaluation, is no mistake
         given = [each for each in self.flow.operands(at) if self.hands_on(each, at)]
+        given = [] if isinstance(self.flow.node(at), two) else given
         made = [self.flow.steps[self.flow.origin(each)][0] for each in given]
         best = next((number for number in made if number in found), best)
         return best, found[best]
+
+    def has_factor(self, number):
+        """Whether the values of a mendable expression are all by the same factor too large."""
+        return "times" in sentences.relation(*(each[0] for each in self.all_mendable[number]), "it")
 
     def hands_on(self, operand, place):
         """Whether a step gives the value that it got from another."""
@@ -314,7 +352,7 @@ class Search:
     def lines_behind(self, places, number=None):
         """The lines that may be wrong of steps, sizes and loops over all there is aside, and that of an expression."""
         made = [each for each in map(self.flow.node, places) if not isinstance(each, (ast.Name, ast.Attribute))]
-        statements = [each for each in map(self.program.statement_of, made) if not is_plain(each)]
+        statements = [each for each in map(self.program.statement_of, made) if not is_plain(self.program, each)]
         found = {part.lineno for each in statements for part in with_way_out(each)}
         return sorted(found | ({self.program.nodes[number].lineno} if number else set()))
 
@@ -358,7 +396,8 @@ class Search:
 
     def is_proven(self, fix):
         """Whether a fix that makes all calls right does so in a proven line, on a known way, with new inputs, too."""
-        if not self.trouble.breaks_contract and (self.is_outside(fix) or not self.on_known_way(fix)):
+        sure = self.trouble.breaks_contract or fix.kind == "result thrown away"
+        if not sure and (self.is_outside(fix) or not self.on_known_way(fix)):
             return False
         calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))
         calls += self.small[0].calls if self.small else []
@@ -373,14 +412,13 @@ class Search:
         if number is None or isinstance(node, ast.FunctionDef):
             return False
         statements = [self.program.statement_of(node), *self.program.enclosing(node, ast.If)]
-        lines = self.lines_behind(places, number)
         if fix.kind == "arguments swapped" and isinstance(node, ast.Call) and self.program.definition(node):
             return not {self.program.statement_of(self.flow.node(each)) for each in places} & {*statements}
-        return not any(each.lineno in lines for each in statements)
+        return not {each.lineno for each in statements} & {*self.lines_behind(places, number)}
 
     def on_known_way(self, fix):
         """Whether right answers make every value on the way to the result of the answer with a fix."""
-        if fix.kind == "left too early":  # sums of all turns, too
+        if fix.kind == "loop left too early":  # sums of all turns, too
             return True
         flow = self.flow_of(self.call, self.program.text_with(fix))
         path = [] if flow.result() is None else flow.behind([flow.result()])
@@ -394,15 +432,15 @@ class Search:
         if isinstance(node, ast.FunctionDef):
             return f"{say('cause_in', code=node.name, line=node.lineno)} {sentences.question(fix.kind, '')}"
         places = self.flow.places.get(fix.number, []) if fix.kind in TURNED else []
-        if any(self.lines_of_makers(self.flow, each) for each in places):
-            lines = self.with_code({*self.lines_behind(self.flow.behind([self.result])), statement.lineno})
+        if any(Makers(self.flow, self.known).lines(each) for each in places):
+            lines = with_code(self.program, {*self.lines_behind(self.flow.behind([self.result])), statement.lineno})
             return f"{say(fix.kind, place=sentences.block_of(lines))} {sentences.question(fix.kind, '')}"
-        piece = ast.unparse(node) if fix.kind == "missing transpose" else self.program.before_and_after(fix)[0]
+        piece = self.program.code_of(node) if fix.kind == "missing transpose" else self.program.before_and_after(fix)[0]
         given = self.values_where_it_stopped() if statement.lineno == self.trouble.line else []
         question = sentences.question(fix.kind, piece)
         if given and sentences.is_general(fix.kind):
             question = QUESTIONS["error"]
-        return " ".join([say("cause", place=place_of(statement)), *given, question])
+        return " ".join([say("cause", place=place_of(self.program, statement)), *given, question])
 
     def place_words(self):
         """The sentences on where an answer goes wrong, with a question; "" where nothing can be told."""
@@ -411,31 +449,59 @@ class Search:
         if trouble.line and self.asked.check_contract:  # it stopped in a later call
             kept += self.program.state_changes()
         if kept or self.is_right_anew and trouble.error != "NameError":  # changes know the usual names
-            return say("kept", where=look_at(kept))
+            return say("kept", where=look_at(self.program, kept))
         if trouble.unplaced_parts:
-            return look_at(self.program.assignments_to(trouble.unplaced_parts))
+            return look_at(self.program, self.program.assignments_to(trouble.unplaced_parts))
         if trouble.line:
             return self.stop_words()
         if trouble.changed:
             changes = self.program.statements(changes_in_place)
             made = self.program.assignments_to([*filter(None, map(changed_name, changes))])
             made = [each for each in made if not isinstance(each.value, (ast.List, ast.BinOp))]  # these make new ones
-            return f"{look_at([*made, *changes])} {QUESTIONS['changed']}"
+            return f"{look_at(self.program, [*made, *changes])} {QUESTIONS['changed']}"
         drawn = [place for place in range(len(self.flow.steps)) if trouble.random and self.flow.is_random(place)]
         if drawn:
-            return say("random", place=place_of(self.program.statement_of(self.flow.node(drawn[0]))))
+            return say("random", place=place_of(self.program, self.program.statement_of(self.flow.node(drawn[0]))))
         if trouble.gradients:
-            return look_at(self.program.statements(cuts_gradients))
+            cut = look_at(self.program, self.program.statements(cuts_gradients))
+            return f"{cut} {sentences.question('gradients off', '')}" if cut else ""
         if trouble.breaks_contract:
-            return look_at(self.program.state_changes())
+            return look_at(self.program, self.program.state_changes())
         if contract.draws_at_random(self.asking.reference[self.number]):  # no value on the way is known
-            return look_at([*map(self.program.statement_of, filter(locate.draws, self.program.nodes))])
+            return look_at(self.program, [*map(self.program.statement_of, filter(locate.draws, self.program.nodes))])
+        if words := self.words_on_way_out():
+            return words
+        if lost := self.program.statements(self.is_overwritten):
+            return say("overwritten", place=place_of(self.program, lost[0]))
         if early := self.program.statements(self.ends_first_turn):
-            return say("early_return", line=early[0].lineno, code=first_line(early[0]))
-        if words := self.words_on_names() or self.words_on_lost():
+            return say("early_return", line=early[0].lineno, code=self.program.code_of(early[0]))
+        if words := self.words_on_names() or self.words_on_same() or self.words_on_lost():
             return words
         number, places = self.block
         return self.words_on_mendable(number) if number is not None else self.words_on_block(places)
+
+    def words_on_way_out(self):
+        """The sentence on a condition under which an argument, or a fixed value, is returned; "" where none is."""
+        end = self.shown.returned_step(self.trouble.part)
+        node = None if end is None else self.shown.node(end)
+        fixed = isinstance(node, ast.Constant) or name_of(node) and not self.shown.makers_at(node)
+        statement = self.program.statement_of(node) if fixed else None
+        test = next(self.program.enclosing(statement), None)
+        if not isinstance(test, ast.If) or statement not in test.body:
+            return ""
+        words = say("way_out", end=place_of(self.program, statement), place=place_of(self.program, test))
+        return self.with_makers(words, [each for each in self.shown.before([test.test], end) if each is not None])
+
+    def is_overwritten(self, node):
+        """Whether a statement makes the result that is wrong, in each turn of a loop from what that turn has."""
+        end = self.flow.node(self.result) if self.result is not None else None
+        names = [name_of(target) for target in getattr(node, "targets", [])]
+        loop = self.program.parents[id(node)]
+        if not isinstance(node, ast.Assign) or node.value is not end or not isinstance(loop, (ast.For, ast.While)):
+            return False
+        inside = [part for part in ast.walk(loop) if isinstance(getattr(part, "ctx", None), ast.Load)]
+        outside = loop not in self.program.enclosing(self.flow.end())
+        return outside and names != [None] and not {*names} & {*map(name_of, inside)}
 
     def ends_first_turn(self, node):
         """Whether a statement returns something, and so ends a loop, whatever its first turn finds."""
@@ -450,18 +516,47 @@ class Search:
         unused = [name for name in arguments if reads.get(name) == [] and name[0] != "_"]
         if unused and isinstance(self.call, FunctionCall):  # a layer may need less than it is given
             return say("unused", name=unused[0])
-        stored = [part.id for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
-        once = [name for name in reads if [*arguments, *stored].count(name) == 1]
+        stored = [part for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+        around = {name: [] if name not in arguments else [{None}] for name in reads}  # of each that sets it, the loops
+        for part in stored:
+            around[part.id].append({*self.program.enclosing(part, ast.For)})
+        inner = {name_of(part) for node in nodes for each in getattr(node, "generators", []) for part in ast.walk(each)}
+        common = {name: {*loops[0]}.intersection(*loops) - {None} for name, loops in around.items() if loops}
+        once = [k for k, loops in common.items() if any(k in map(name_of, ast.walk(each.target)) for each in loops)]
+        once = [name for name in once if name not in inner]
         left = [(k, name) for name in once for k in reads[name] if fixes.is_left_over(self.program, nodes[k], name)]
         left = [(k, name) for k, name in left if any(self.program.enclosing(nodes[k], (ast.For, ast.While)))]
         return say("left_over", line=nodes[left[0][0]].lineno, name=left[0][1]) if left else ""
+
+    def words_on_same(self):
+        """The sentence on entries of a list that are one and the same object, on which the code writes; or ""."""
+        for node in self.program.nodes:
+            name = None
+            loop = next(self.program.enclosing(node, (ast.For, ast.While)), None)
+            if loop and fixes.called(node) == "append" and name_of(node.args[0]):
+                name, within = name_of(node.args[0]), [*ast.walk(loop)]
+            elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+                made = self.flow.names_made_by(self.program.numbers[id(node)])
+                name, within = (made or [None])[0], self.program.nodes
+            if not name or isinstance(node, ast.BinOp) and all(map(is_literal, node.left.elts)):
+                continue
+            makers = [self.program.nodes[each] for each in self.flow.makers_at(node, name)]
+            others = [each for each in makers if isinstance(each, ast.expr) and each is not node]
+            sources = [self.flow.makers_at(each) if name_of(each) else [each] for each in others]  # another name for it
+            sources = [self.program.nodes[each] if type(each) is int else each for found in sources for each in found]
+            anew = [each for each in sources if each in within and isinstance(each, ast.expr)]
+            written = [each for each in makers if each in within and isinstance(each, ast.stmt)]
+            if written and not anew:
+                statement = self.program.statement_of(node)
+                return f"{look_at(self.program, [statement])} {sentences.question('the same again', '')}"
+        return ""
 
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
         own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and "return " in ast.unparse(each))
         partly = [each for each in own if isinstance(each.body[-1], ast.If) and not always_returns(each.body[-1])]
         if partly and self.trouble.error == "NoneType":
-            return say("partly", code=partly[0].name, place=place_of(partly[0].body[-1]))
+            return say("partly", code=partly[0].name, place=place_of(self.program, partly[0].body[-1]))
         places = self.shown.stopped(self.trouble.line)
         question = QUESTIONS.get(self.trouble.error, QUESTIONS["error"])
         return self.with_makers(" ".join([*self.values_where_it_stopped(), question]), places)
@@ -473,78 +568,19 @@ class Search:
         """
         operations = [getattr(self.shown.node(each), "op", ast.MatMult()) for each in places]
         only = self.trouble.line or not all(isinstance(each, ast.MatMult) for each in operations)
-        found = {line for each in places for line in self.lines_of_makers(self.shown, each, only)}
+        found = {line for each in places for line in self.makers.lines(each, only)}
         if only and not found:
-            found = {line for each in places for line in self.lines_of_makers(self.shown, each)}
+            found = {line for each in places for line in self.makers.lines(each)}
         found |= {*more} - {self.shown.node(each).lineno for each in places}
-        depends = say("depends_on", place=sentences.block_of(self.with_code(found))) if found else ""
+        depends = say("depends_on", place=sentences.lines_of(with_code(self.program, found))) if found else ""
         return f"{words}\n{depends}".rstrip()
-
-    def lines_of_makers(self, flow, place, only_unknown=False, level=1, node=None):
-        """The lines, besides its own, in which the names in an expression got the values that they have in a step.
-
-        level: 2 for what is behind these, 3 for what others only collected. node: the expression, if not the step's.
-        """
-        node = node or flow.node(place)
-        lines = set(self.lines_of_own(node))
-        for name in {name_of(part) for part in ast.walk(node)} - {None, "self"}:
-            makers, at = flow.makers.get(name, []), flow.last(flow.makers.get(name, []), place)
-            value = None if at is None else flow.steps[at][1]
-            if name.startswith("self.") and type(value) not in (int, float):  # no layer, and no tensor that it keeps
-                continue
-            lines |= flow.lines_through(name)
-            lines |= {flow.node(each).lineno for each in flow.written_through(at, place)}
-            is_known = not is_uninformative(value) and self.shown_known.contains_unordered(value)
-            empty = getattr(value, "numel", lambda: 1)() == 0 or isinstance(value, list)
-            if only_unknown and is_known or level == 2 and is_uninformative(value) and not empty:
-                continue
-            nodes = {k: self.program.nodes[k] for k in makers if self.is_in_scope(self.program.nodes[k], node)}
-            made = {k: flow.last([k], place) for k in nodes}
-            anew = [each for k, each in made.items() if each is not None and self.makes_anew(name, nodes[k])]
-            made = {k: each for k, each in made.items() if each is not None and each >= max(anew, default=0)}
-            unwatched = (ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
-            made |= {k: place for k in nodes if isinstance(nodes[k], unwatched)}
-            if len(made) > 1 or level == 3:
-                made = {k: each for k, each in made.items() if not is_empty(nodes[k])}
-            sizes = type(flow.steps[place][1]) is not float
-            for k, ran in made.items():
-                statement = self.program.statement_of(nodes[k])
-                over_values = isinstance(statement, ast.For) and fixes.called(statement.iter) != "range"
-                if sizes and is_plain(statement) and not (level == 3 and over_values):
-                    continue
-                lines |= {statement.lineno, *self.lines_of_own(statement, [*self.program.enclosing(node)])}
-                if collects(statement) and ran < place:  # the numbers come from somewhere else
-                    lines |= self.lines_of_makers(flow, ran, level=3)
-                elif level == 1:
-                    lines |= self.lines_of_makers(flow, ran, True, 2, nodes[k])
-        return lines - {self.program.statement_of(node).lineno}
-
-    def is_in_scope(self, maker, node):
-        """Whether what makes a value for a name does so where a node reads it: an argument only in what is called."""
-        call = self.program.parents[id(maker)]
-        call = self.program.parents[id(call)] if isinstance(call, ast.keyword) else call
-        own = self.program.definition(call) if isinstance(call, ast.Call) else None
-        return own is None or own in self.program.enclosing(node)
-
-    def makes_anew(self, name, node):
-        """Whether a node gives a name a new value, whatever it had before."""
-        plain = isinstance(node, ast.expr) and isinstance(self.program.statement_of(node), ast.Assign)
-        return plain and name not in map(name_of, ast.walk(node))
-
-    def lines_of_own(self, node, around=()):
-        """The lines of the functions of the answer's own that a piece of it names. around: functions to leave out."""
-        called = {name_of(part) for part in ast.walk(node)}
-        own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and each.name in called)
-        own += filter(None, [self.program.definition(part) for part in ast.walk(node) if isinstance(part, ast.Call)])
-        parts = [part for each in own if each not in around for part in ast.walk(each) if part is not each]
-        return [part.lineno for part in parts if isinstance(part, ast.stmt) and not is_docstring(part)]
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
         shown = self.shown
         places = shown.stopped(self.trouble.line)
         places = [k for at in places for k in (shown.operands(at) if type(shown.steps[at][1]) is list else [at])]
-        values = {ast.unparse(shown.node(each)): shown.steps[each][1] for each in places}
+        values = {self.program.code_of(shown.node(each)): shown.steps[each][1] for each in places}
         wanted = (int, torch.Tensor) if self.trouble.error == "IndexError" else torch.Tensor
         values = {name: value for name, value in values.items() if isinstance(value, wanted)}
         shapes = any(getattr(each, "ndim", 0) > 2 or "shape" in sentences.brief(each) for each in values.values())
@@ -555,7 +591,11 @@ class Search:
         """The sentences on an expression that would only have to give other values, and on the lines that make it."""
         turns = self.all_mendable[number]
         wrong = [k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)]
-        place = self.shown.places[number][wrong[0] if turns[0].shape == turns[1].shape else 0]
+        end, got, wanted = self.ends
+        rows = [] if got is None or wanted is None else [entry[0] for entry in wrong_entries(got, wanted)[:1] if entry]
+        same = len(self.shown.places[number]) == len(turns[0]) == len(got) if rows else False  # a turn for each row
+        turn = rows[0] if same and rows[0] in wrong else wrong[0] if turns[0].shape == turns[1].shape else 0
+        place = self.shown.places[number][turn]
         relation = sentences.relation(turns[0][0], turns[1][0], "it") if len(turns[0]) == 1 else ""
         words = self.words_on_value(number, place, True, [relation] if relation else [])
         names = self.flow.names_made_by(number)  # what is written on them later
@@ -570,7 +610,8 @@ class Search:
         statement = self.program.statement_of(node)
         seen = self.value_in_words(self.shown.steps[place][1])
         whole = node in (statement, getattr(statement, "value", None))
-        where = place_of(statement) if whole else f"`{sentences.shortened(ast.unparse(node))}` in line {node.lineno}"
+        where = f"`{sentences.shortened(self.program.code_of(node))}` in line {node.lineno}"
+        where = place_of(self.program, statement) if whole else where
         given = [say("seen", when=self.when(place), value=seen)] if seen else []
         if not proven:
             if seen and whole:  # what it works with, where that stands in the same line
@@ -579,35 +620,86 @@ class Search:
                 parts = [each for each in self.named(parts) if each[1].strip("is `") != seen.strip("`")]
                 values = {"values": sentences.named_values(parts)} if parts else {}
                 given = [say("seen_from" if parts else "seen", when=self.when(place), value=seen, **values)]
-            return " ".join([say("begin", place=where), *given, QUESTIONS["begin" if seen else "line"]])
-        return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), QUESTIONS["value"]])
+            sizes = [each.ndim for each in self.ends[1:] if each is not None]
+            returned = place == self.ends[0] and name_of(self.shown.node(self.shown.returned_step(self.trouble.part)))
+            question = "returned" if returned and not self.shown.counters_at(place) else "begin"
+            question = QUESTIONS[question] if given else self.question_on_names(place) or QUESTIONS["line"]
+            if len({*sizes}) == 2:
+                question = QUESTIONS["dropped" if sizes[0] < sizes[1] else "added"]
+            return " ".join([say("begin", place=where), *given, question])
+        question = not given and not seen_of_it and self.question_on_names(place) or QUESTIONS["value"]
+        return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), question])
+
+    def question_on_names(self, place):
+        """The question on the names in a step whose value has no room beside the input; "" for none, or many."""
+        node = self.shown.node(place)
+        turn = sentences.turn(self.when(place))
+        if isinstance(node, ast.Subscript) or fixes.called(node) in MOVING:
+            return QUESTIONS["whole"].format(turn=turn)
+        called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+        read = [part for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
+        read = [part for part in read if part not in called and part.id != "self"]
+        makers = {part.id: [self.program.nodes[each] for each in self.shown.makers_at(node, part.id)] for part in read}
+        names = [name for name, made in makers.items() if not all(is_plain(self.program, each) for each in made)]
+        found = self.shown.before(read, place)
+        values = [None if at is None else self.shown.steps[at][1] for part, at in zip(read, found) if part.id in names]
+        tables = (torch.Tensor, float)
+        known = all(isinstance(each, tables) and not self.makers.is_told(each, 1, True) for each in values)
+        known = known and not name_of(node)
+        listed = sentences.listed([f"`{name}`" for name in names])
+        if len(names) > MOST_NAMES:
+            return ""
+        if any(f"`{name}`" in turn for name in names):  # it is by its value that the call is told
+            return f"Here,{turn.removeprefix(' when')}. {QUESTIONS['names'].format(names=listed, turn='')}"
+        layer = (name_of(getattr(node, "func", None)) or "").startswith("self.")  # which is right itself
+        words = QUESTIONS["names" if not known else "inputs" if layer else "parts"]
+        return words.format(names=listed, turn=turn)
 
     def when(self, place):
-        """In which turn of its loops a step came about, in words."""
-        turn = [(name, sentences.brief(value)) for name, value in self.shown.counters_at(place).items()][:MOST_NAMES]
-        runs = self.shown.places[self.shown.steps[place][0]]
-        in_loop = any(self.program.enclosing(self.shown.node(place), LOOPS))
-        run = "" if len(runs) == 1 else f"{'iteration' if in_loop else 'call'} {runs.index(place) + 1}"
-        return sentences.when(turn, run)
+        """In which turn of its loops, or in which call of its function, a step came about, in words."""
+        node, runs = self.shown.node(place), self.shown.places[self.shown.steps[place][0]]
+        if (turn := self.turn_of(place)) or len(runs) == 1:
+            return sentences.when(turn, "")
+        if any(self.program.enclosing(node, LOOPS)):
+            return sentences.when([], f"iteration {runs.index(place) + 1}")
+        around = next(self.program.enclosing(node, ast.FunctionDef))
+        passed = {each.arg: self.shown.last(self.shown.makers_at(node, each.arg), place) for each in around.args.args}
+        given = [(name, self.shown.steps[at][1]) for name, at in passed.items() if at is not None]
+        given = [(name, self.value_in_words(value)) for name, value in given if is_short(value)]
+        if told := [(name, f"is {words}") for name, words in given if words][:MOST_NAMES]:
+            return sentences.when(told, "")
+        calls = [k for k in self.shown.places if self.program.definition(self.program.nodes[k]) is around]
+        after = min((at for k in calls for at in self.shown.places[k] if at > place), default=place)
+        several = len({self.program.nodes[k].lineno for k in calls}) > 1
+        run = f"the call in line {self.shown.node(after).lineno}" if several else f"call {runs.index(place) + 1}"
+        return sentences.when(self.turn_of(after), run)
+
+    def turn_of(self, place):
+        """[(name, words)] of the loops around a step, in its turn."""
+        counters = self.shown.counters_at(place).items()
+        return [(name, sentences.brief(value)) for name, value in counters][:MOST_NAMES]
 
     def words_on_lost(self):
         """The sentences on the first step that gave nan, or infinity, where the result should have numbers; or ""."""
         end, got, wanted = self.ends
-        if got is None or wanted is None or lost_in(wanted.double().abs()) or not lost_in(got.double().abs()):
+        same = got is not None and wanted is not None and got.shape == wanted.shape
+        if not same or lost_in(wanted.double().abs()) or not lost_in(got.double().abs()):
             return ""
         left = lost_in(got) or "-inf"
-        for place in sorted(self.shown.behind([end])):
+        behind = {self.shown.steps[each][0] for each in self.shown.behind([end])}
+        for place in sorted(at for number in behind for at in self.shown.places[number]):
             node, value = self.shown.node(place), self.value_of(self.shown, place)
-            if isinstance(node, ast.stmt) or name_of(node) or value is None:
+            if isinstance(node, ast.stmt) or name_of(node) or value is None or fixes.called(node) in MOVING:
                 continue
             logarithm = "log" in getattr(getattr(node, "func", None), "attr", "")
             lost = lost_in(value) or logarithm and lost_in(-value.double()) and "-inf"
             known = lost == "inf" and self.shown_known.contains_unordered(value)  # no result comes from nan
             if lost and ((value == torch.inf).all() or not known) and (lost == "nan" or "inf" not in ast.unparse(node)):
-                parts = {"code": sentences.shortened(ast.unparse(node)), "turn": sentences.turn(self.when(place))}
+                code, turn = sentences.shortened(self.program.code_of(node)), sentences.turn(self.when(place))
                 there = sentences.there(self.named(self.shown.operands(place)))
                 becomes = "" if lost in ("nan", left) else f", which becomes {left},"
-                words = say("lost", what=f"{lost}{becomes}", line=node.lineno, there=there, **parts)
+                what = f"{lost}{becomes}"
+                words = say("lost", what=what, code=code, line=node.lineno, turn=turn, there=there)
                 question = QUESTIONS["lost"].format(lost)
                 return self.words_on_zeros(words, place) or self.with_makers(f"{words} {question}", [place])
         return ""
@@ -621,12 +713,11 @@ class Search:
             if fixes.called(node) not in ("exp", "softmax") or value is None or not (value == 0).any():
                 continue
             given = [self.value_of(self.shown, each) for each in self.shown.operands(place)]
-            if all(each is None or each.isfinite().all() for each in given):
-                code, there = sentences.shortened(ast.unparse(node)), self.named(self.shown.operands(place))
-                whose, turn = (
-                    sentences.shortened(ast.unparse(self.shown.node(zero[-1]))),
-                    sentences.turn(self.when(place)),
-                )
+            given = [each for each in given if each is not None and each.shape == value.shape]
+            if any(((value == 0) & each.isfinite()).any() for each in given):
+                code, there = sentences.shortened(self.program.code_of(node)), self.named(self.shown.operands(place))
+                whose = sentences.shortened(self.program.code_of(self.shown.node(zero[-1])))
+                turn = sentences.turn(self.when(place))
                 parts = {"whose": whose, "turn": turn, "there": sentences.there(there)}
                 zeros = say("zeros", code=code, line=node.lineno, **parts)
                 return self.with_makers(f"{words} {zeros} {QUESTIONS['lost'].format(0)}", [place])
@@ -643,7 +734,7 @@ class Search:
         inverted = bool(relation) and got.dtype is torch.bool
         words = not inverted and self.words_on_entry() or grown or not relation and self.words_on_start(places)
         if not (words := words or self.words_on_end()):
-            lines = self.with_code({*self.lines_behind(places), self.flow.end().lineno})
+            lines = with_code(self.program, {*self.lines_behind(places), self.flow.end().lineno})
             question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
             words = f"{say('cause' if len(lines) > 2 else 'look_at', place=sentences.block_of(lines))} {question}"
         return f"{relation} {words}".strip()
@@ -651,15 +742,24 @@ class Search:
     def words_on_end(self):
         """The sentences on the step that made the result; "" where it is not known."""
         end, got, wanted = self.ends
-        if got is None or wanted is None or isinstance(self.shown.node(end), ast.stmt):
+        if got is not None and wanted is not None and isinstance(self.shown.node(end), ast.stmt):
+            made = self.shown.makers_at(self.shown.node(end), changed_name(self.shown.node(end)))
+            made = [k for k in made if isinstance(self.program.nodes[k], ast.expr)]
+            end = self.shown.last(made, end) if got.shape != wanted.shape else None  # where a table got its shape
+        if end is None or got is None or wanted is None:
             return ""
-        number, lines = self.shown.steps[end][0], self.lines_of_makers(self.shown, end)
+        number, lines = self.shown.steps[end][0], self.makers.lines(end)
         if lines and got.shape == wanted.shape and self.adds_numbers(self.shown, number, wanted):  # others make these
             begun = [k for k in self.behind_result if is_empty(self.flow.node(k))]
             lines |= {*self.lines_behind(self.behind_result)} - {*self.lines_behind(begun)}
-            lines = self.with_code({*lines, self.shown.node(end).lineno, self.flow.end().lineno})
+            lines = with_code(self.program, {*lines, self.shown.node(end).lineno, self.flow.end().lineno})
             return f"{say('look_at', place=sentences.block_of(lines))} {QUESTIONS['lines']}"
-        return self.with_makers(self.words_on_value(number, end, False), [end])
+        tests = self.program.enclosing(self.flow.end(), ast.If)  # under which it returns
+        tests = [each.lineno for each in tests]
+        if got.ndim > wanted.ndim:
+            behind = map(self.shown.node, self.shown.behind([end]))
+            tests += [node.lineno for node in behind if adds_dimension(node)]
+        return self.with_makers(self.words_on_value(number, end, False), [end], tests)
 
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
@@ -667,14 +767,17 @@ class Search:
         if not (wrong := wrong_entries(got, wanted)):
             return ""
         entry, node = tuple(wrong[0]), self.shown.node(end)
-        if isinstance(node, ast.stmt) and (name := changed_name(node)):
-            return self.words_on_written(name, entry, end, got)
-        return self.words_on_appended(entry, node, got)
+        filled = fixes.called(node) == "tensor" and name_of(node.args[0])
+        if name := filled or isinstance(node, ast.stmt) and changed_name(node):
+            words = self.words_on_written(name, entry, end, got)
+        return name and words or self.words_on_appended(entry, node, got)
 
     def words_on_written(self, name, entry, end, got):
         """The same for a table with a name."""
         makings = sorted(at for number in self.shown.makers[name] for at in self.shown.places.get(number, []))
-        tables = [(at, self.value_of(self.shown, at)) for at in makings if at <= end]
+        if any(fixes.called(getattr(self.shown.node(at), "value", None)) == "append" for at in makings):
+            return ""
+        tables = [(at, as_table(self.shown.steps[at][1])) for at in makings if at <= end]
         tables = [(at, each.nan_to_num()) for at, each in tables if each is not None and each.shape == got.shape]
         changes = [at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry] != new[entry]]
         if not tables:
@@ -688,16 +791,13 @@ class Search:
         kind = "others_written" if (begun == begun.flatten()[0]).all() else "left"
         kind = kind if len(later) == 1 else "not_written"
         words = say(kind, entry=[*entry], line=first, last=[*later, first][0])
-        tests = [at for line in later for at in self.shown.deciding(ends[line]) if not self.runs_always(at)]
-        lines = {self.shown.node(at).lineno for at in tests}
-        lines |= {line for at in [*map(ends.get, later), *tests] for line in self.lines_of_makers(self.shown, at)}
-        lines = self.with_code(lines - {first})
-        return f"{words}\n{say('look_at', place=sentences.block_of(lines))}" if lines else words
-
-    def runs_always(self, place):
-        """Whether what decides on a statement is only a loop over all there is, not up to another loop's variable."""
-        turns = {*self.shown.counters_at(place)} & {*map(name_of, ast.walk(self.shown.node(place)))}
-        return not turns and is_plain(self.program.statement_of(self.shown.node(place)))
+        tests = [at for line in later for at in self.shown.deciding(ends[line])]
+        tests = [at for at in tests if not is_plain(self.program, self.shown.node(at))]
+        tested = [self.program.statement_of(self.shown.node(at)) for at in tests]
+        lines = {part.lineno for each in tested for part in with_way_out(each)}
+        lines |= {line for at in [*map(ends.get, later), *tests] for line in self.makers.lines(at)}
+        lines = with_code(self.program, lines - {first})
+        return f"{words}\n{say('look_at', place=sentences.lines_of(lines))}" if lines else words
 
     def words_on_appended(self, entry, node, got):
         """The same for what became of a list, to which one entry was appended in each turn."""
@@ -708,7 +808,7 @@ class Search:
         if len(names) != 1 or len(places) != len(got):
             return ""
         value = self.value_of(self.shown, place := places[entry[0]])
-        same = value is not None and candidates.is_close(value.flatten(), got[entry[0]].flatten())
+        same = value is not None and is_same(value, got[entry[0]])
         return self.words_on_making("appended", entry[:1], place, self.shown.node(place)) if same else ""
 
     def words_on_making(self, kind, entry, place, node):
@@ -718,7 +818,7 @@ class Search:
         parts = [each for found in inner.values() for each in found]
         if all(isinstance(each, ast.Constant) for each in parts):  # then what counts is where it is written
             tests = [self.shown.node(at) for at in self.shown.deciding(place)]
-            tests = [each for each in tests if not is_plain(self.program.statement_of(each))]
+            tests = [each for each in tests if not is_plain(self.program, each)]
             inner = [each for each in tests if isinstance(each, (ast.Compare, ast.Call))]
             parts = [part for each in tests for part in (locate.child_expressions(each) if each in inner else [each])]
         counters = self.shown.counters_at(place)
@@ -727,12 +827,16 @@ class Search:
         turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
         words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
         question = "entry_of_several" if len(values) > 1 else "entry_of_one" if values else "entry"
-        return self.with_makers(f"{words} {QUESTIONS[question]}", [place])
+        tests = []
+        if entry[0] >= len(self.ends[2]):  # there are too many
+            question, tests = "extra", [self.shown.node(each).lineno for each in self.shown.deciding(place)]
+        return self.with_makers(f"{words} {QUESTIONS[question]}", [place], tests)
 
     def named(self, places, but=()):
         """(code, words) for the values of a few steps that a sentence has room for."""
         found = [(self.shown.node(each), sentences.brief(self.shown.steps[each][1])) for each in places]
-        named = [(ast.unparse(node), words) for node, words in found if words[:2] == "is" and not is_literal(node)]
+        found = [(node, words) for node, words in found if words[:2] == "is" and not isinstance(node, ast.Tuple)]
+        named = [(self.program.code_of(node), words) for node, words in found if not is_literal(node)]
         return [each for each in dict.fromkeys(named) if each[0] not in but][:MOST_NAMES]
 
     def words_on_start(self, places):
@@ -741,6 +845,8 @@ class Search:
             node, number = self.flow.node(place), self.flow.steps[place][0]
             skipped = isinstance(node, (ast.stmt, ast.Subscript)) or name_of(node) or getattr(node, "attr", "") == "inf"
             skipped = skipped or fixes.called(node) in ("cat", "float")  # the parts of `cat` may be right
+            counts = getattr(self.flow.steps[place][1], "dtype", None) is torch.int64 and not self.is_slow
+            skipped = skipped or counts  # as may indices, but not the tokens of a model
             if skipped and place != self.result or not self.is_strange(self.flow, place, self.known):
                 continue
             at = [k for k in self.shown.places.get(number, []) if self.is_strange(self.shown, k, self.shown_known)][:1]
@@ -784,23 +890,13 @@ class Search:
         value = flow.steps[place][1] if place is not None else None
         return torch.as_tensor(value) if isinstance(value, (torch.Tensor, float, int)) else None
 
-    def with_code(self, lines):
-        """(line, code, last line) of the statements in these lines, in order; without what stands under a condition."""
-        found = {node.lineno: node for node in reversed(self.program.statements(lambda node: True))}
-        found = {line: found[line] for line in sorted(lines) if line in found}
-        ends = {line: line if hasattr(node, "body") else node.end_lineno for line, node in found.items()}
-        return [(line, first_line(node), ends[line]) for line, node in found.items()]
-
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""
         size = value.numel() if isinstance(value, torch.Tensor) else 1
-        shows, words = size == 1 or differences.shows_numbers(self.shown_arguments()), sentences.brief(value)
+        call, words = self.small[0].calls[0] if self.small else self.call, sentences.brief(value)
+        shown = call.arguments if isinstance(call, FunctionCall) else call.inputs[0]
+        shows = size == 1 or differences.shows_numbers(shown)
         return words.removeprefix("is ") if shows and words[:2] == "is" else ""
-
-    def shown_arguments(self):
-        """The arguments that the message shows."""
-        call = self.small[0].calls[0] if self.small else self.call
-        return call.arguments if isinstance(call, FunctionCall) else call.inputs[0]
 
 
 def right_in(exercise, number, data, check_contract):
@@ -809,6 +905,14 @@ def right_in(exercise, number, data, check_contract):
         return bool(data) and not wrong_cases(exercise, [number], data, check_contract)
     except untrusted_replies.Unreadable:
         return False
+
+
+def as_table(value):
+    """A tensor, or a list of numbers or rows, as a tensor; None for anything else."""
+    try:
+        return value if isinstance(value, torch.Tensor) else torch.tensor(value)
+    except (TypeError, ValueError, RuntimeError):
+        return None
 
 
 def wrong_entries(got, wanted):
@@ -822,48 +926,32 @@ def wrong_entries(got, wanted):
 
 def skips_rest(own, right, got, wanted):
     """Whether a right value is what the whole answer should give, and its own is not what the answer gives."""
-    if got is None or wanted is None:
-        return False
-    same = [candidates.is_close(x.flatten(), y.flatten()) for x, y in ((right, wanted), (own, got))]
-    return same == [True, False]
+    return got is not None and wanted is not None and is_same(right, wanted) and not is_same(own, got)
+
+
+def adds_dimension(node):
+    """Whether an expression is one that gives a tensor a dimension more."""
+    return fixes.called(node) == "unsqueeze" or isinstance(node, ast.Subscript) and "None" in ast.unparse(node.slice)
+
+
+def is_same(value, other):
+    """Whether two tensors hold the same numbers, in the same order."""
+    return candidates.is_close(value.flatten(), other.flatten())
+
+
+def is_moved(value, other):
+    """Whether two tensors hold the same numbers, in any order."""
+    return value.shape == other.shape and is_same(value.flatten().sort()[0], other.flatten().sort()[0])
+
+
+def is_short(value):
+    """Whether a value has few enough numbers to tell one call by."""
+    return not isinstance(value, torch.Tensor) or value.numel() <= MOST_TOLD
 
 
 def lost_in(value):
     """ "nan" or "inf" if these are among numbers; "" otherwise."""
     return "nan" if value.isnan().any() else "inf" if (value == torch.inf).any() else ""
-
-
-def with_way_out(statement):
-    """A statement, and the `break` or `continue` under it, if it is the condition for one."""
-    ways = statement.body[-1:] if isinstance(statement, ast.If) else []
-    return [statement, *(each for each in ways if isinstance(each, (ast.Break, ast.Continue)))]
-
-
-def is_plain(statement):
-    """Whether a statement only asks for sizes, or is a loop over all there is."""
-    if isinstance(statement, ast.For):
-        sizes = [part for each in ast.walk(statement.iter) if locate.asks_for_size(each) for part in ast.walk(each)]
-        others = [each for each in ast.walk(statement.iter) if each not in sizes]
-        begins = fixes.called(statement.iter) == "range" and len(statement.iter.args) > 1
-        return not begins and not any(isinstance(each, (ast.Constant, ast.BinOp)) for each in others)
-    values = getattr(statement.value, "elts", [statement.value]) if isinstance(statement, ast.Assign) else []
-    return bool(values) and all(map(locate.asks_for_size, values))
-
-
-def is_empty(node):
-    """Whether an expression is what a table or a list begins with, such as [] or 0."""
-    return isinstance(node, (ast.List, ast.Constant))
-
-
-def collects(statement):
-    """Whether a statement only puts together, or hands on, what others made, such as `rows.append(row)`."""
-    value = getattr(statement, "value", None)
-    names = all(map(name_of, getattr(statement, "targets", ())))
-    if not names or not isinstance(value, ast.Call):
-        return names and bool(name_of(value))
-    parts = [part for each in value.args for part in ast.walk(each)]
-    kinds = (ast.Name, ast.List, ast.Tuple, ast.Constant, ast.UnaryOp, ast.expr_context, ast.unaryop)
-    return fixes.called(value) in {"append", "extend"} | MOVING and all(isinstance(part, kinds) for part in parts)
 
 
 def always_returns(node):
@@ -872,28 +960,7 @@ def always_returns(node):
     return isinstance(node, ast.Return) or len(ends) == 2 and all(map(always_returns, ends))
 
 
-def is_docstring(statement):
-    """Whether a statement is only a text."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
 def is_literal(node):
     """Whether an expression holds nothing but numbers, such as 1 / 2."""
     kinds = (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp)
     return all(isinstance(part, kinds) for part in ast.walk(node))
-
-
-def look_at(statements):
-    """The sentence on a few statements to look at; "" for none."""
-    lines = sorted({each.lineno: first_line(each) for each in statements}.items())[: MOST_LINES + 1]
-    return say("look_at", place=sentences.places(lines)) if lines else ""
-
-
-def place_of(statement):
-    """A statement as a sentence names it."""
-    return sentences.places([(statement.lineno, first_line(statement))])
-
-
-def first_line(statement):
-    """The code of a statement; of one that holds others, its first line."""
-    return ast.unparse(statement).splitlines()[0]

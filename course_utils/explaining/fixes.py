@@ -12,15 +12,9 @@ from course_utils.explaining.known_values import is_mask
 from course_utils.explaining.program import MODULES, Fix, name_of
 
 CONFUSED_FUNCTIONS = [  # functions and methods that are mistaken for each other
-    ("triu", "tril"),
-    ("sum", "mean", "prod", "amax"),
-    ("max", "min", "amax", "amin"),
-    ("softmax", "log_softmax", "exp"),
-    ("any", "all"),
-    ("cat", "stack"),
-    ("zeros", "ones"),
-    ("view", "reshape"),
-]
+    ("triu", "tril"), ("sum", "mean", "prod", "amax"), ("max", "min", "amax", "amin"),
+    ("softmax", "log_softmax", "exp"), ("any", "all"), ("cat", "stack"), ("zeros", "ones"), ("view", "reshape"),
+]  # fmt: skip
 CONFUSED_OPERATORS = {
     ast.Add: [ast.Sub, ast.Mult], ast.Sub: [ast.Add], ast.Mult: [ast.Div, ast.Add], ast.Div: [ast.Mult, ast.FloorDiv],
     ast.FloorDiv: [ast.Div], ast.Pow: [ast.Mult], ast.BitAnd: [ast.BitOr], ast.BitOr: [ast.BitAnd],
@@ -41,18 +35,15 @@ def fixes_at(program, number, values, names, sizes):
     sizes: Python for whole numbers that are at hand.
     """
     node = program.nodes[number]
-    if isinstance(node, ast.stmt):
-        yield from statement_fixes(program, number)
-        return
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
     if name := name_of(node):
         for other in similar_names(number, values, names):
             if other != name and not stands_in_call(program, node, other) and not is_left_over(program, node, other):
                 yield Fix(number, other, "wrong name")
-    if fixes_of := FIXES_BY_NODE.get(type(node)):
+    if fixes_of := statement_fixes if isinstance(node, ast.stmt) else FIXES_BY_NODE.get(type(node)):
         for new, kind in fixes_of(node, program, sizes):
-            yield Fix(number, new, kind)
+            yield Fix(number, new if isinstance(new, str) else ast.unparse(new), kind)
 
 
 def similar_names(number, values, names):
@@ -68,8 +59,9 @@ def similar_names(number, values, names):
 
 def is_left_over(program, node, name):
     """Whether a name is what a loop left behind that ended before a node, or may have."""
-    loops = [each for each in program.nodes if isinstance(each, ast.For)]
-    loops = [each for each in loops if name in map(name_of, ast.walk(each.target))]
+    loops = [
+        each for each in program.nodes if isinstance(each, ast.For) and name in map(name_of, ast.walk(each.target))
+    ]
     return bool(loops) and not any(each in loops for each in program.enclosing(node, ast.For))
 
 
@@ -112,23 +104,22 @@ def operation_fixes(node, program, sizes):
     yield f"({left})", "extra step"
     yield f"({right})", "extra step"
     for swap in CONFUSED_OPERATORS.get(type(node.op), []):
-        yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "wrong operation"
-    yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "wrong order"
+        yield ast.BinOp(node.left, swap(), node.right), "wrong operation"
+    yield ast.BinOp(node.right, node.op, node.left), "wrong order"
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
         for one in (ast.unparse(node.left.elts[0]), f"({ast.unparse(node.left.elts[0])}).clone()"):
             yield f"[{one} for _ in range({right})]", "the same again"
     if isinstance(node.left, ast.BinOp):  # a ** 1 / 2
-        inner = ast.BinOp(node.left.right, node.op, node.right)
-        yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"
-        if isinstance(node.left.right, ast.BinOp):  # b / a ** 1 / 2
-            power = node.left.right
+        power = node.left.right
+        yield ast.BinOp(node.left.left, node.left.op, ast.BinOp(power, node.op, node.right)), "parentheses"
+        if isinstance(power, ast.BinOp):  # b / a ** 1 / 2
             inner = ast.BinOp(power.left, power.op, ast.BinOp(power.right, node.op, node.right))
-            yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"
+            yield ast.BinOp(node.left.left, node.left.op, inner), "parentheses"
 
 
 def comparison_fixes(node, program, sizes):
     for swap in CONFUSED_OPERATORS.get(type(node.ops[0]), []):
-        yield ast.unparse(ast.Compare(node.left, [swap()], node.comparators)), "wrong comparison"
+        yield ast.Compare(node.left, [swap()], node.comparators), "wrong comparison"
 
 
 def sign_fixes(node, program, sizes):
@@ -139,13 +130,11 @@ def sign_fixes(node, program, sizes):
 
 
 def call_fixes(node, program, sizes):
-    arguments = [ast.unparse(argument) for argument in node.args]
-    keywords = [ast.unparse(keyword) for keyword in node.keywords]
+    arguments, keywords = ([*map(ast.unparse, parts)] for parts in (node.args, node.keywords))
     name, on, function = called(node), None, ast.unparse(node.func)
     if isinstance(node.func, ast.Attribute):
         on = ast.unparse(node.func.value)
         on = on if on.replace(".", "").isidentifier() else f"({on})"
-    module = on in MODULES
 
     def call(function=function, arguments=arguments, keywords=keywords):
         return f"{function}({', '.join([*arguments, *keywords])})"
@@ -153,7 +142,7 @@ def call_fixes(node, program, sizes):
     groups = [group for group in CONFUSED_FUNCTIONS if name in group]
     for other in dict.fromkeys(other for group in groups for other in group if other != name):
         yield call(f"{on}.{other}" if on else other), "wrong function"
-    if on and not module:
+    if on and on not in MODULES:
         yield f"({on})", "extra step"
         if name.endswith("_") and not name.startswith("_"):
             yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
@@ -212,7 +201,7 @@ def sequence_fixes(node, program, sizes):
     if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
         return
     for order in itertools.islice(itertools.permutations(node.elts), 1, None):
-        yield ast.unparse(type(node)([*order], ast.Load())), "wrong order"
+        yield type(node)([*order], ast.Load()), "wrong order"
 
 
 def order_of_names_fixes(program):
@@ -224,15 +213,9 @@ def order_of_names_fixes(program):
 
 
 FIXES_BY_NODE = {
-    ast.Constant: number_fixes,
-    ast.BinOp: operation_fixes,
-    ast.Compare: comparison_fixes,
-    ast.UnaryOp: sign_fixes,
-    ast.Call: call_fixes,
-    ast.Subscript: index_fixes,
-    ast.Tuple: sequence_fixes,
-    ast.List: sequence_fixes,
-}
+    ast.Constant: number_fixes, ast.BinOp: operation_fixes, ast.Compare: comparison_fixes, ast.UnaryOp: sign_fixes,
+    ast.Call: call_fixes, ast.Subscript: index_fixes, ast.Tuple: sequence_fixes, ast.List: sequence_fixes,
+}  # fmt: skip
 
 
 def called(node):
@@ -288,37 +271,34 @@ def fixes_around_tensor(old, value, sizes):
     yield f"({old})[..., None]", "missing dimension"
 
 
-def statement_fixes(program, number):
+def statement_fixes(node, program, sizes):
     """Fixes of a statement as a whole."""
-    node = program.nodes[number]
-    if isinstance(node, ast.Break):
-        yield Fix(number, "continue", "loop left too early")
-    if isinstance(node, ast.AugAssign):
-        new = ast.unparse(ast.Assign([node.target], ast.BinOp(node.target, node.op, node.value), lineno=0))
-        yield Fix(number, new, "changed in place")
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript) and name_of(node.targets[0].value):
-        name = ast.unparse(node.targets[0].value)
-        yield Fix(number, f"{name} = {name}.clone()\n{ast.unparse(node)}", "changed in place")
-    if isinstance(node, ast.FunctionDef) and node.decorator_list:
-        plain = ast.FunctionDef(node.name, node.args, node.body, [], lineno=0)
-        yield Fix(number, ast.unparse(plain), "gradients off")
-    if isinstance(node, ast.FunctionDef) and node.name == "forward" and len(node.args.args) == 2:
-        switch = ast.parse(f"if not self.training: return {node.args.args[1].arg}").body
-        switched = ast.FunctionDef(node.name, node.args, [*switch, *node.body], node.decorator_list, lineno=0)
-        yield Fix(number, ast.unparse(switched), "dropout in evaluation")
-    if isinstance(node, ast.If):
-        inner = ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
-        yield Fix(number, ast.unparse(inner), "wrong condition")
-    if isinstance(node, (ast.With, ast.If)):
-        kind = "gradients off" if isinstance(node, ast.With) else "wrong condition"
-        yield Fix(number, ast.unparse(node.body), kind)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        on = ast.unparse(node.value.func.value) if isinstance(node.value.func, ast.Attribute) else None
-        if on and on not in MODULES | {"super()"}:
-            yield Fix(number, f"{on} = {ast.unparse(node.value)}", "result thrown away")
-            if called(node.value).endswith("_"):
-                new = ast.unparse(node.value).replace(f".{called(node.value)}(", f".{called(node.value)[:-1]}(", 1)
-                yield Fix(number, f"{on} = {new}", "changed in place")
-        yield Fix(number, "pass", "extra step")
-    if isinstance(node, (ast.Assign, ast.AugAssign, ast.If)):
-        yield Fix(number, "pass", "extra step")
+    match node:
+        case ast.Break():
+            yield "continue", "loop left too early"
+        case ast.AugAssign(target, op, value):
+            yield ast.Assign([target], ast.BinOp(target, op, value), lineno=0), "changed in place"
+        case ast.Assign(targets=[ast.Subscript(value=changed), *_]) if name_of(changed):
+            yield f"{name_of(changed)} = {name_of(changed)}.clone()\n{ast.unparse(node)}", "changed in place"
+        case ast.FunctionDef(name, arguments, body, decorators):
+            if decorators:
+                yield ast.FunctionDef(name, arguments, body, [], lineno=0), "gradients off"
+            if name == "forward" and len(arguments.args) == 2:
+                switch = ast.parse(f"if not self.training: return {arguments.args[1].arg}").body
+                switched = ast.FunctionDef(name, arguments, [*switch, *body], decorators, lineno=0)
+                yield switched, "dropout in evaluation"
+        case ast.If(test, body, orelse):
+            yield ast.If(ast.UnaryOp(ast.Not(), test), body, orelse), "wrong condition"
+            yield body, "wrong condition"
+        case ast.With():
+            yield node.body, "gradients off"
+        case ast.Expr(value=ast.Call(func=ast.Attribute(receiver, name))):
+            on, text = ast.unparse(receiver), ast.unparse(node)
+            if on not in MODULES | {"super()"}:
+                yield f"{on} = {text}", "result thrown away"
+                if name.endswith("_"):
+                    new = text.replace(f".{name}(", f".{name[:-1]}(", 1)
+                    yield f"{on} = {new}", "changed in place"
+    match node:
+        case ast.Assign() | ast.AugAssign() | ast.If() | ast.Expr(value=ast.Call()):
+            yield "pass", "extra step"

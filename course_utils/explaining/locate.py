@@ -9,7 +9,7 @@ import torch
 from course_utils.explaining.known_values import is_mask
 from course_utils.explaining.program import changed_name, name_of
 
-RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
+RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm", "multinomial", "normal")
 SIZE_FUNCTIONS = ("shape", "ndim", "size", "dim", "len", "numel")
 
 
@@ -22,13 +22,23 @@ class Flow:
         for place, (number, _) in enumerate(self.steps):
             self.places.setdefault(number, []).append(place)
         self.makers = {}  # name -> numbers of the nodes that give it a value
+        self.scopes = {}  # (name, such a number) -> the functions in which it has this value
         for number, node in enumerate(program.nodes):
-            for name, maker in [*makers(node), *passed_arguments(program, node)]:
-                self.makers.setdefault(name, []).append(program.numbers[id(maker)] if maker else number)
+            given = [(name, maker, program.scope_of(name, node)) for name, maker in makers(node)]
+            for name, maker, scope in [*given, *passed_arguments(program, node)]:
+                made = program.numbers[id(maker)] if maker else number
+                self.makers.setdefault(name, []).append(made)
+                self.scopes.setdefault((name, made), []).append(scope)
 
     def node(self, place):
         """The expression or statement whose step this is."""
         return self.program.nodes[self.steps[place][0]]
+
+    def makers_at(self, node, name=None):
+        """The numbers of the nodes that give a name its value where a node stands; the name, if not the node's."""
+        name = name or name_of(node)
+        scope = self.program.scope_of(name, node)
+        return [number for number in self.makers.get(name, []) if scope in self.scopes[name, number]]
 
     def last(self, numbers, before):
         """The last step of one of these nodes before a step, or None."""
@@ -43,7 +53,7 @@ class Flow:
         """{name: whole number} of the names in a statement of a loop, in the turn of a step."""
         statement = self.program.statement_of(self.node(place))
         loops = list(self.program.enclosing(statement, ast.For))[::-1]
-        names = [part for each in loops for part in ast.walk(each.target) if name_of(part)]
+        names = [part for each in loops for part in ast.walk(each.target) if (name_of(part) or "_") != "_"]
         found = {}
         for part in names:
             at = self.last([self.program.numbers[id(part)]], place + 1)
@@ -66,7 +76,7 @@ class Flow:
         if isinstance(node, ast.Call) and (own := self.program.definition(node)):
             found = [self.last(self.returned(own), place)]
         elif name := name_of(node):
-            found = [self.last(self.makers.get(name, []), place)]
+            found = [self.last(self.makers_at(node), place)]
             found += self.written_through(found[0], place)
             if found[0] is not None and isinstance(self.node(found[0]), ast.Constant):  # set in many turns: the first
                 found = self.places[self.steps[found[0]][0]][:1]
@@ -78,7 +88,7 @@ class Flow:
                 names = (part for target in node.targets for part in ast.walk(target) if name_of(part))
                 found += self.before(names, place)
             if isinstance(node, ast.stmt) and (name := changed_name(node)):
-                found.append(self.last(self.makers.get(name, []), place))
+                found.append(self.last(self.makers_at(node, name), place))
         return [each for each in found if each is not None]
 
     def is_known(self, place, known):
@@ -102,17 +112,15 @@ class Flow:
         if not isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
             return []
         names = {name_of(part) for part in ast.walk(node)}
-        makers = [number for name in names for number in self.makers.get(name, [])]
+        makers = [number for name in names - {None} for number in self.makers_at(node, name)]
         at = self.last([number for number in makers if isinstance(self.program.nodes[number], ast.stmt)], place)
         return [at] if at is not None and at > made else []
 
     def lines_through(self, name):
         """The lines that change what a name holds through the name of a loop over it, as in `for row in rows:`."""
         loops = [each for each in self.program.nodes if isinstance(each, ast.For) and name_of(each.iter) == name]
-        parts = [
-            (part, name_of(each.target)) for each in loops for part in ast.walk(each) if isinstance(part, ast.stmt)
-        ]
-        return {part.lineno for part, row in parts if changed_name(part) == row}
+        parts = [(part, name_of(each.target)) for each in loops for part in ast.walk(each)]
+        return {part.lineno for part, row in parts if isinstance(part, ast.stmt) and changed_name(part) == row}
 
     def behind(self, ends, right=()):
         """The steps behind some, and these, nearest first; nothing behind expressions with the numbers in `right`."""
@@ -171,20 +179,25 @@ class Flow:
         """The step that made the layer that a step calls, or what the function returns that it hands on; in a list."""
         node = self.node(place)
         name = name_of(node.func) if isinstance(node, ast.Call) else None
-        found = [self.last(self.makers.get(name, []), place)] if name else []
+        found = [self.last(self.makers_at(node.func), place)] if name else []
         own = [each for each in self.program.nodes if isinstance(each, ast.FunctionDef) and each.name == name_of(node)]
         found += [at for each in own for number in self.returned(each) for at in self.places.get(number, [])]
         return [each for each in found if each is not None]
 
-    def result(self, part=None):
-        """The last step whose value an answer returned; None for no step.
+    def returned_step(self, part=None):
+        """The last step of what an answer returned; None for no step.
 
         part: the place of a value among several that are returned together.
         """
         place = self.last(self.returned(self.program.tree), len(self.steps))
         node = self.node(place) if place is not None else None
         if part is not None and isinstance(node, ast.Tuple) and len(node.elts) > part:
-            place = self.last([self.program.numbers[id(node.elts[part])]], place)
+            return self.last([self.program.numbers[id(node.elts[part])]], place)
+        return place
+
+    def result(self, part=None):
+        """The step that made what an answer returned; None for no step."""
+        place = self.returned_step(part)
         return None if place is None else self.origin(place)
 
     def end(self):
@@ -237,12 +250,12 @@ def makers(node):
 
 
 def passed_arguments(program, node):
-    """(name of an argument, the expression that gives it its value) where a program calls a function of its own."""
+    """(name of an argument, the expression that gives it its value, the function) for a call of one of the program."""
     own = program.definition(node) if isinstance(node, ast.Call) else None
     if own:
         names = [each.arg for each in own.args.args if each.arg != "self"]
-        yield from zip(names, node.args)
-        yield from ((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg in names)
+        yield from ((name, value, own) for name, value in zip(names, node.args))
+        yield from ((keyword.arg, keyword.value, own) for keyword in node.keywords if keyword.arg in names)
 
 
 def child_expressions(node):

@@ -66,6 +66,7 @@ class Program:
         self.names = {each: value for each, value in names.items() if each not in own}  # no change may fall back on one
         self.numbers = {id(node): number for number, node in enumerate(self.nodes)}
         self.parents = parents(self.tree)
+        self.bound = {*self.bound_names()}
         self.scratch_tree = definitions(text)  # for `with_fix`
         self.scratch_nodes = numbered(self.scratch_tree)
         LimitLoops().visit(self.scratch_tree)
@@ -82,12 +83,35 @@ class Program:
                     reads.append(number)
         return found
 
+    def bound_names(self):
+        """(function, name) for every name that belongs to a function: its arguments, and what it sets."""
+        for function in self.statements(lambda each: isinstance(each, ast.FunctionDef)):
+            yield from ((function, each.arg) for each in function.args.args if each.arg != "self")
+        for node in self.nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                around = next(self.enclosing(node, ast.FunctionDef), None)
+                parts = ast.walk(around) if around else ()  # in the body of a class, there is none
+                outer = [name for part in parts if isinstance(part, ast.Nonlocal) for name in part.names]
+                yield from [] if node.id in outer else [(around, node.id)]
+
+    def scope_of(self, name, node):
+        """The function to which a name belongs where a node stands; None for what belongs to no function."""
+        return next((each for each in self.enclosing(node, ast.FunctionDef) if (each, name) in self.bound), None)
+
     def definition(self, call):
         """The function of the program's own that a call calls; None where it calls something else."""
+        if not isinstance(call, ast.Call):
+            return None
         name = getattr(call.func, "attr" if isinstance(call.func, ast.Attribute) else "id", None)
         own = [node for node in self.nodes if isinstance(node, ast.FunctionDef) and node.name == name]
         of_object = isinstance(call.func, ast.Attribute) and not hasattr(torch.Tensor, name)  # of a class of its own
         return own[0] if own and (of_object or name_of(call.func) in (name, f"self.{name}")) else None
+
+    def code_of(self, node):
+        """An expression or a statement as it is written; what holds others, or fills several lines, in one line."""
+        if node.lineno == node.end_lineno:
+            return ast.get_source_segment(self.text, node)
+        return ast.unparse(node).splitlines()[0] if hasattr(node, "body") else ast.unparse(node)
 
     def before_and_after(self, fix):
         """The smallest pieces of the text that can be read by themselves, without a fix and with it."""
@@ -129,6 +153,12 @@ class Program:
         names = {name_of(target) for node in outer for target in node.targets}
         names -= {part.id for part in self.nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
         return self.statements(lambda node: changed_name(node) in names - {None})
+
+    def product_around(self, number):
+        """The number of the product, quotient or negative around a node; None where something else is."""
+        around = self.parents[id(self.nodes[number])]
+        fits = isinstance(getattr(around, "op", None), (ast.Mult, ast.Div, ast.USub))
+        return self.numbers[id(around)] if fits and isinstance(around, ast.expr) else None
 
     def statement_of(self, node):
         """The statement that a node is part of; itself where it is one."""

@@ -29,7 +29,8 @@ def say(kind, **parts):
 
 def question(kind, code):
     """Which dimension does it name, and which do you need? code: the wrong piece."""
-    piece = f"`{code}`" if len(code) <= LONGEST and "\n" not in code else "this line"
+    plain = len(code) <= LONGEST and "\n" not in code and code[:1] not in ("(", "[")  # what it gives is no question
+    piece = f"`{code}`" if plain else "this line"
     return (SLIPS.get(kind, [""])[0] or SLIPS[""][0]).format(piece)
 
 
@@ -59,6 +60,23 @@ def block_of(lines):
     return places(lines) if len(lines) < 3 else f"lines {lines[0][0]} to {lines[-1][-1]}"
 
 
+def lines_of(lines):
+    """The same without the lines between them: lines 4, 6 and 9 to 12."""
+    if len(lines) < 3:
+        return places(lines)
+    runs = []
+    for first, _, last in lines:
+        joined = runs and first <= runs[-1][1] + 1
+        runs[-1:] = [(runs[-1][0], last)] if joined else [*runs[-1:], (first, last)]
+    runs = [[f"{first} to {last}"] if last > first + 1 else map(str, range(first, last + 1)) for first, last in runs]
+    return f"lines {listed([line for run in runs for line in run])}"
+
+
+def listed(words):
+    """a, b and c."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
 def places(lines):
     """line 3, `scores -= 1`, and line 4, `…`. lines: (line, code), and maybe more."""
     words = [f"line {line}, `{shortened(code)}`" for line, code, *_ in lines]
@@ -67,8 +85,7 @@ def places(lines):
 
 def named_values(values):
     """`t` is 2 and `row` has the shape (4,). values: (name, words)."""
-    named = [f"`{name}` {words}" for name, words in values]
-    return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+    return listed([f"`{name}` {words}" for name, words in values])
 
 
 def relation(got, wanted, name):
@@ -101,6 +118,8 @@ def brief(value, shapes=False):
         return f"has the shape {tuple(value.shape)}"
     if isinstance(value, (bool, int, float)):
         return f"is {differences.rounded(value, 4)}"
+    if isinstance(value, list) and len(value) <= MOST_NUMBERS and all(type(each) in (int, float) for each in value):
+        return f"is `{differences.rounded(value, 4)}`"
     return f"has {len(value)} entries" if isinstance(value, list) else ""
 
 

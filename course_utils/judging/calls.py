@@ -94,7 +94,7 @@ def reply_to(answer, call):
 
 def call_function(answer, call, reply):
     """Fill in "values", a list of one, and what the contract needs (see `untrusted_replies.Reply`)."""
-    arguments = [build_argument(argument) for argument in call.arguments]
+    arguments = build_argument(call.arguments)
     reply["values"] = [plain_value(answer(*arguments))]
     if not call.check_contract:
         return
@@ -108,9 +108,8 @@ def call_function(answer, call, reply):
     with contextlib.suppress(Exception):  # an exercise need not allow such input
         reply["flipped"] = values(0, flipped_argument)
     if call.gradient:
-        arguments = [build_argument(argument) for argument in call.arguments]
-        decimals = {str(k): each for k, each in enumerate(arguments) if is_decimal(each)}
-        leaves = {place: each.requires_grad_() for place, each in decimals.items()}
+        arguments = build_argument(call.arguments)
+        leaves = {str(k): each.requires_grad_() for k, each in enumerate(arguments) if is_decimal(each)}
         # an answer may not write on a leaf that needs a gradient; on a copy of it, it may
         record_gradients(
             lambda: answer(*[each.clone() if is_decimal(each) else each for each in arguments]), leaves, reply, answer
@@ -119,7 +118,7 @@ def call_function(answer, call, reply):
 
 def call_layer(answer, call, reply):
     """Fill in the layer's parts, "values", one per input, and what the contract needs (`untrusted_replies`)."""
-    layer = made_layer(answer, call)
+    layer = answer(*build_argument(call.arguments))
     reply["is_layer"] = issubclass(type(layer), nn.Module)
     if not reply["is_layer"]:
         reply["values"] = [plain_value(layer)]
@@ -132,7 +131,7 @@ def call_layer(answer, call, reply):
         return
     if not call.training:  # otherwise it stays in training, like any new layer
         layer.train(False)  # as a model around it would
-    inputs = [build_argument(arguments) for arguments in call.inputs]
+    inputs = build_argument(call.inputs)
 
     def called(arguments, seed):  # another one for each input, which reveals dropout left on in evaluation
         torch.default_generator.manual_seed(seed)
@@ -153,7 +152,7 @@ def call_layer(answer, call, reply):
         whole = build_argument(call.inputs[0])
         others = list(other_sizes(whole))
         reply["other_sizes"] = [plain_value(called(arguments, call.seed)) for arguments in others]
-        layer = made_layer(answer, call)  # another one, which sees the shorter sequence first
+        layer = answer(*build_argument(call.arguments))  # another one, which sees the shorter sequence first
         copy_weights(parameters_in(layer), call.weights)
         layer.train(False)
         reply["other_sizes"] += [plain_value(called(arguments, call.seed)) for arguments in [*others[:1], whole]][1:]
@@ -248,11 +247,6 @@ def flipped_argument(argument):
     return argument.flip(list(range(argument.ndim))) if isinstance(argument, torch.Tensor) else build_argument(argument)
 
 
-def made_layer(answer, call):
-    """The learner's layer, with its own first weights."""
-    return answer(*[build_argument(argument) for argument in call.arguments])
-
-
 def describe_layer(layer):
     """Names and shapes of a layer's parameters, and parts that PyTorch does not find: tensors that are no parameters or
     buffers, so that they do not move ("unregistered"), and modules or tensors in a plain list, tuple or dict
@@ -264,9 +258,7 @@ def describe_layer(layer):
     registered = {id(tensor) for tensor in parameters.values()}
     return {
         "parameters": {name: list(tensor.shape) for name, tensor in parameters.items()},
-        "unregistered": [
-            name for name, value in own if any(id(tensor) not in registered for tensor in tensors_in(value))
-        ],
+        "unregistered": [name for name, value in own if not registered.issuperset(map(id, tensors_in(value)))],
         "in_plain_list": [
             name for name, value in own if any(isinstance(e, (nn.Module, torch.Tensor)) for e in entries(value))
         ],
@@ -276,8 +268,7 @@ def describe_layer(layer):
 def modules_in(layer):
     """{name: module}, a layer first, as `named_modules` gives them, which its class can redefine."""
     found, waiting = {}, [("", layer)]
-    while waiting:
-        name, module = waiting.pop(0)
+    for name, module in waiting:  # which grows on the way
         if all(module is not other for other in found.values()):
             found[name] = module
             waiting += [(f"{name}.{own}".lstrip("."), each) for own, each in members_of(module, "_modules")]

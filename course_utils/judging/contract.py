@@ -24,10 +24,7 @@ GRADIENT_TOLERANCE, ROUNDING = 1e-2, 1e-4
 
 def violation(call, reply, reference):
     """A sentence on the first rule that an answer breaks and the worked answer keeps, or None."""
-    for rule in RULES:
-        if sentence := rule(call, reply, reference):
-            return sentence
-    return None
+    return next(filter(None, (rule(call, reply, reference) for rule in RULES)), None)
 
 
 def check_precision(call, reply, reference):
@@ -48,9 +45,8 @@ def in_32_bits(numbers):
 
 def check_arguments(call, reply, reference):
     """Whether all arguments are unchanged."""
-    if not same_values(reply.arguments, reference.arguments):
-        return "Your code changes one of its arguments. The caller still needs it unchanged."
-    return None
+    unchanged = same_values(reply.arguments, reference.arguments)
+    return None if unchanged else "Your code changes one of its arguments. The caller still needs it unchanged."
 
 
 def check_second_call(call, reply, reference):
@@ -92,17 +88,15 @@ def draws_at_random(reply):
 
 def check_other_sizes(call, reply, reference):
     """Whether a layer takes a shorter sequence and a larger batch after another, and a longer one after a shorter."""
-    for wanted, found in itertools.zip_longest(reference.other_sizes, reply.other_sizes):
-        if problem := differences.problem(wanted, found):
-            return f"When the length or batch size changes between calls: {problem}"
-    return None
+    pairs = itertools.zip_longest(reference.other_sizes, reply.other_sizes)
+    problem = next(filter(None, itertools.starmap(differences.problem, pairs)), None)
+    return problem and f"When the length or batch size changes between calls: {problem}"
 
 
 def check_extra_parameters(call, reply, reference):
     """Whether there are no extra parameters."""
     if len(reply.extra_parameters) > len(reference.extra_parameters):
-        name = reply.extra_parameters[-1]
-        return f"Your layer has an extra parameter, `{name}`, which training would change."
+        return f"Your layer has an extra parameter, `{reply.extra_parameters[-1]}`, which training would change."
     return None
 
 
@@ -133,8 +127,8 @@ def check_gradients(call, reply, reference):
         if not is_nonzero(gradient):
             return NO_GRADIENT.format(leaf_name(name))
     if not any(map(differences.problem, reference.values, reply.values)):
-        for name in found:
-            if name in learned and not gradients_close(learned[name], found[name], largest):
+        for name, wanted in learned.items():
+            if not gradients_close(wanted, found[name], largest):
                 return WRONG_GRADIENT.format(leaf_name(name))
     return None
 
@@ -195,14 +189,6 @@ def same_values(left, right):
     return type(left) is type(right) and (left == right or left != left and right != right)
 
 
-RULES = (
-    check_precision,
-    check_second_call,
-    check_other_numbers,
-    check_randomness,
-    check_other_sizes,
-    check_extra_parameters,
-    check_initialization,
-    check_gradients,
-    check_buffers,
-)
+ON_RESULTS = (check_precision, check_second_call, check_other_numbers, check_randomness, check_other_sizes)
+ON_LEARNING = (check_extra_parameters, check_initialization, check_gradients, check_buffers)
+RULES = ON_RESULTS + ON_LEARNING

@@ -1,5 +1,6 @@
 """How a value differs from the expected one: in kind, rank, shape, dtype or numbers. Nothing is broadcast."""
 
+import functools
 import itertools
 import numbers
 
@@ -9,7 +10,11 @@ import torch
 RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32 with another order of summation stays far below these
 LOW_PRECISION = (torch.bfloat16, torch.float16)  # no exercise has input with so few digits, so no result may have them
 ORDINALS = ["The first", "The second", "The third", "A later"]
+LARGEST_IN_FULL = 1e6  # largest number that is written in full
+MOST_SHOWN = 36  # most numbers of an input in a sentence
+MOST_COMPARED = 12  # most numbers of a result shown beside the expected ones
 KINDS = {"f": "decimal numbers", "i": "whole numbers", "u": "whole numbers", "b": "True and False"}
+is_close = functools.partial(np.isclose, rtol=RELATIVE, atol=ABSOLUTE)
 
 
 def difference(expected, got):
@@ -35,22 +40,18 @@ def tensor_difference(expected, got):
     if not isinstance(got, torch.Tensor):
         advice = " `torch.tensor` or `torch.stack` converts a list." if shape_of(got) == expected.shape else ""
         return f"It returned {describe_kind(got)}; a tensor of shape {expected.shape} was expected.{advice}"
+    shape = tuple(got.shape)
     if got.ndim != expected.ndim:
-        return (
-            f"Your result has {dimensions(got.ndim)}, shape {tuple(got.shape)}; expected {expected.ndim}, shape"
-            f" {expected.shape}."
-        )
-    if tuple(got.shape) != expected.shape:
-        return f"Your result has shape {tuple(got.shape)}; expected {expected.shape}."
+        dimensions = f"{got.ndim} dimension{'' if got.ndim == 1 else 's'}"
+        return f"Your result has {dimensions}, shape {shape}; expected {expected.ndim}, shape {expected.shape}."
+    if shape != expected.shape:
+        return f"Your result has shape {shape}; expected {expected.shape}."
     found = to_array(got)
     if kind_of(found) != kind_of(expected):
         return f"Your result contains {kind_of(found)} ({got.dtype}); expected {kind_of(expected)}."
     if got.dtype in LOW_PRECISION:
         return f"Your result is in {got.dtype}, which rounds to two or three digits. Keep the dtype of the input."
-    if found.dtype.kind != "f":
-        wrong = found != expected
-    else:
-        wrong = ~np.isclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    wrong = ~is_close(found, expected, equal_nan=True) if found.dtype.kind == "f" else found != expected
     if not wrong.any():
         return None
     if wrong.size <= MOST_COMPARED:
@@ -101,15 +102,12 @@ def list_difference(expected, got):
 def plain_difference(expected, got):
     """The same for a decimal number or a truth value."""
     if isinstance(expected, bool):
-        return (
-            None
-            if type(got) is type(expected) and got == expected
-            else f"You have {format_value(got)}, expected {format_value(expected)}."
-        )
-    if isinstance(got, bool) or not isinstance(got, numbers.Real):
+        same = type(got) is bool and got == expected
+    elif isinstance(got, bool) or not isinstance(got, numbers.Real):
         return f"It returned {describe_kind(got)}; a number was expected."
-    close = np.isclose(got, expected, rtol=RELATIVE, atol=ABSOLUTE)
-    return None if close else f"You have {format_value(got)}, expected {format_value(expected)}."
+    else:
+        same = is_close(got, expected)
+    return None if same else f"You have {format_value(got)}, expected {format_value(expected)}."
 
 
 def describe_kind(value):
@@ -123,11 +121,6 @@ def describe_kind(value):
     return {bool: "True or False", int: "a number", float: "a number", str: "a text"}[type(value)]
 
 
-def dimensions(count):
-    """ "1 dimension", "2 dimensions"."""
-    return f"{count} dimension{'' if count == 1 else 's'}"
-
-
 def format_value(value):
     """A value as a message shows it: decimal numbers with 4 decimals."""
     if isinstance(value, (bool, np.bool_, str)):
@@ -137,11 +130,6 @@ def format_value(value):
     if isinstance(value, (float, np.floating)):
         return f"{round(value, 4) + 0:.4f}" if abs(value) < 1e4 else f"{value:.4g}"  # + 0: no "-0.0000"
     return describe_kind(value)
-
-
-LARGEST_IN_FULL = 1e6  # largest number that is written in full
-MOST_SHOWN = 36  # most numbers of an input in a sentence
-MOST_COMPARED = 12  # most numbers of a result shown beside the expected ones
 
 
 def describe_arguments(arguments, names):
@@ -163,9 +151,8 @@ def describe_argument(argument, few):
     if isinstance(argument, dict):
         if "language_model" in argument:
             return "a small random model"
-        return (
-            "a linear layer" if not few else f"a linear layer with the weight `{rounded(argument['linear'].tolist())}`"
-        )
+        weight = f" with the weight `{rounded(argument['linear'].tolist())}`" if few else ""
+        return f"a linear layer{weight}"
     if isinstance(argument, torch.Tensor):
         return f"`{rounded(argument.tolist())}`" if few else f"shape {tuple(argument.shape)}"
     if isinstance(argument, list) and any(isinstance(each, torch.Tensor) for each in argument):

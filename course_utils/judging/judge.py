@@ -5,6 +5,7 @@ simply a wrong answer.
 """
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 import torch
@@ -60,9 +61,8 @@ def judge(exercise, data):
         return result(exercise, NOT_YET, UNREADABLE)
     if not wrong:
         return result(exercise, RIGHT, exercise.success_message)
-    return result(
-        exercise, NOT_YET, describe_wrong_case(exercise, told_case(wrong)), maps=maps_to_draw(exercise, wrong[0])
-    )
+    message = describe_wrong_case(exercise, told_case(wrong))
+    return result(exercise, NOT_YET, message, maps=maps_to_draw(exercise, wrong[0]))
 
 
 def told_case(wrong):
@@ -86,10 +86,8 @@ def wrong_cases(exercise, numbers, data, check_contract=True):
     cases = [case for number, reply in zip(numbers, found) for case in cases_of(exercise, number, reply)]
     for case in cases:
         case.all_cases = cases
-    if wrong := [case for case in cases if case.problem]:
-        return wrong
     before, after = ([changed_arguments], [broken_contract]) if check_contract else ([], [])
-    for check in (*before, *exercise.properties, *after):
+    for check in (attrgetter("problem"), *before, *exercise.properties, *after):
         for case in cases:
             case.problem = check(case)
         if wrong := [case for case in cases if case.problem]:

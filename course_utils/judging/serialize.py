@@ -1,5 +1,6 @@
 """Calls and replies as bytes: a JSON header, then the raw numbers of each tensor. Never pickle, which can run code."""
 
+import io
 import json
 import math
 
@@ -24,11 +25,11 @@ def unpack(message, largest_header=math.inf):
         end = 8 + int.from_bytes(message[:8], "big")
         if end - 8 > largest_header:
             raise ValueError("too large")
-        numbers = memoryview(message)[end:]  # a view: a slice of bytes would copy the rest for every tensor
-        data, left = restored(json.loads(message[8:end].decode()), numbers)
+        numbers = io.BytesIO(message[end:])  # a stream: slices of bytes would copy the rest for every tensor
+        data = restored(json.loads(message[8:end].decode()), numbers)
     except (ValueError, KeyError, TypeError, RuntimeError, RecursionError, OverflowError) as error:
         raise ValueError(f"This is not a message of calls or replies: {error}") from None
-    if left:
+    if numbers.read(1):
         raise ValueError("This is not a message of calls or replies: it has data after its end.")
     return data
 
@@ -48,25 +49,18 @@ def flat(data, numbers):
 
 
 def restored(data, numbers):
-    """(what `flat` made flat, the bytes that are left)."""
+    """What `flat` made flat. numbers: a stream, from which those of each tensor are read."""
     if isinstance(data, list):
-        entries = []
-        for entry in data:
-            entry, numbers = restored(entry, numbers)
-            entries.append(entry)
-        return entries, numbers
+        return [restored(entry, numbers) for entry in data]
     if not isinstance(data, dict):
-        return data, numbers
+        return data
     ((kind, value),) = data.items()
     if kind == "dict":
-        result = {}
-        for key, entry in value:
-            result[key], numbers = restored(entry, numbers)
-        return result, numbers
+        return {key: restored(entry, numbers) for key, entry in value}
     name, shape, order = value
     size = math.prod(shape) * DTYPES[name].itemsize
-    if size > len(numbers):
+    if size > len(found := numbers.read(size)):
         raise ValueError("numbers are missing")
     tensor = torch.empty(shape, dtype=DTYPES[name])
-    tensor.flatten().view(torch.uint8).numpy()[:] = np.frombuffer(numbers[:size], dtype=np.uint8)
-    return tensor.permute([order.index(axis) for axis in range(len(order))]), numbers[size:]
+    tensor.flatten().view(torch.uint8).numpy()[:] = np.frombuffer(found, dtype=np.uint8)
+    return tensor.permute([order.index(axis) for axis in range(len(order))])

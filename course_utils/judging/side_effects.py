@@ -27,8 +27,8 @@ def on_cpu():
 def without_side_effects():
     """Inside: no output, no warnings. Afterwards: random states and torch's settings are as they were."""
     states = random.getstate(), np.random.get_state()
-    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
-    recursion, threads, device = sys.getrecursionlimit(), torch.get_num_threads(), torch.get_default_device()
+    dtype, device = torch.get_default_dtype(), torch.get_default_device()
+    recursion, threads = sys.getrecursionlimit(), torch.get_num_threads()
     try:
         with (
             torch.random.fork_rng(devices=[]),
@@ -45,7 +45,6 @@ def without_side_effects():
         random.setstate(states[0])
         np.random.set_state(states[1])
         torch.set_default_dtype(dtype)
-        torch.set_grad_enabled(grad)
         sys.setrecursionlimit(recursion)
         torch.set_num_threads(threads)
         if torch.get_default_device() != device:  # setting it, even to what it was, makes every later call slower

@@ -112,23 +112,17 @@ def is_record(data, names):
 
 
 def value(data, depth=0):
-    """A value, however deep its lists."""
+    """A value, as the module's docstring lists them, however deep its lists."""
     require(depth < DEEPEST)
     if isinstance(data, torch.Tensor):
         return tensor(data)
     if type(data) is list:
         require(len(data) <= LONGEST_LIST)
         return [value(entry, depth + 1) for entry in data]
-    if type(data) is not dict:
-        return plain(data)
-    require(is_record(data, {"other"}))
-    return {"other": text(data["other"])}
-
-
-def plain(data):
-    """None, a truth value, a number or a text."""
-    require(type(data) in PLAIN)
-    require(type(data) is not int or abs(data) < LARGEST_NUMBER)
+    if type(data) is dict:
+        require(is_record(data, {"other"}))
+        return {"other": text(data["other"])}
+    require(type(data) in PLAIN and (type(data) is not int or abs(data) < LARGEST_NUMBER))
     return text(data) if type(data) is str else data
 
 

@@ -50,9 +50,8 @@ def attention_figure(
     if scores is not None:
         scores, infinite = pictures.score_panels(scores, names, keys)
         if len(scores) != len(heads):
-            raise ValueError(
-                f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass the same number of each."
-            )
+            counts = f"There are {len(heads)} maps of weights and {len(scores)} of scores"
+            raise ValueError(f"{counts}: pass the same number of each.")
         hidden = hidden | infinite
 
     several = len(heads) // len(steps)
@@ -61,17 +60,6 @@ def attention_figure(
     asking = "1 query" if len(names) == 1 else f"{len(names)} queries"
     size = f"{len(names)} tokens" if keys == names else f"{asking} {len(keys)}"
     about = f"Maps of attention weights, {count}, {size}: a row per query{f', {maps} 0:' if several > 1 else ':'}"
-    return Figure(
-        "attention",
-        about,
-        names,
-        heads[-several],
-        keys,
-        keys=keys,
-        weights=heads if heads.size <= FEW else packed(heads),
-        scores=scores,
-        masked=hidden,
-        maps=maps,
-        steps=steps,
-        losses=losses and list(losses.values()),
-    )
+    numbers = {"weights": heads if heads.size <= FEW else packed(heads), "scores": scores, "masked": hidden}
+    more = {"maps": maps, "steps": steps, "losses": losses and list(losses.values())}
+    return Figure("attention", about, names, heads[-several], keys, keys=keys, **numbers, **more)

@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from IPython.display import display
@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 LARGEST_TABLE = 6  # rows and columns in the table for readers without scripts
 LARGEST_PLAIN = 6_000  # letters of a figure's numbers; more are packed
 HOW_TO_START = "To use this figure, run its cell or trust the notebook."
+Rows: TypeAlias = Sequence[Iterable[float]] | Numbers
 
 
 class Figure:
@@ -32,14 +33,7 @@ class Figure:
     """
 
     def __init__(
-        self,
-        kind: str,
-        about: str,
-        names: Sequence[str],
-        rows: Sequence[Iterable[float]] | Numbers,
-        columns: Sequence[str] | None = None,
-        /,
-        **data: Any,
+        self, kind: str, about: str, names: Sequence[str], rows: Rows, columns: Sequence[str] = (), /, **data: Any
     ) -> None:
         self.kind, self.about, self.table, self.data = kind, about, (names, rows, columns), {"names": names, **data}
 
@@ -101,7 +95,7 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=int)  # int: of whole numbers and truths in arrays
 
 
-def as_table(names: Sequence[str], rows: Sequence[Iterable[float]] | Numbers, columns: Sequence[str] | None) -> str:
+def as_table(names: Sequence[str], rows: Rows, columns: Sequence[str]) -> str:
     """A table of numbers with two decimals; large ones show only the first rows and columns."""
     columns = columns or [f"number {place + 1}" for place, _ in enumerate(rows[0])]
     head = "".join(f"<th>{html.escape(name)}" for name in ["", *columns[:LARGEST_TABLE]])

@@ -24,17 +24,8 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
     pictures.check_room(len(names), MOST_TOKENS, "tokens")
     seeds = range(FIRST_SEED, FIRST_SEED + min(MOST_SEEDS, MOST_DRAWS // hidden.size))
     about = f"Map of the attention weights of {len(names)} tokens after dropout, with row sums. Before dropout:"
-    Figure(
-        "dropout",
-        about,
-        names,
-        maps[0],
-        names,
-        weights=maps[0],
-        masked=hidden,
-        seeds=[seeds[0], seeds[-1]],
-        draws=[draw(hidden.shape, seed) for seed in seeds],
-    ).show()
+    draws = {"seeds": [seeds[0], seeds[-1]], "draws": [draw(hidden.shape, seed) for seed in seeds]}
+    Figure("dropout", about, names, maps[0], names, weights=maps[0], masked=hidden, **draws).show()
 
 
 def draw(shape: Sequence[int], seed: int) -> str:

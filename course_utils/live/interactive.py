@@ -39,8 +39,7 @@ def show(controls: Sequence[widgets.Widget], figure: Callable[[], Figure]) -> No
         print(refused)
         return
     box = widgets.Box(controls, layout={"display": "flex", "flex_flow": "row wrap"})
-    view = {"version_major": 2, "version_minor": 0, "model_id": box.model_id}
-    display({WIDGET_VIEW: view}, raw=True)
+    display({WIDGET_VIEW: {"version_major": 2, "version_minor": 0, "model_id": box.model_id}}, raw=True)
     output = display(first, raw=True, display_id=True)
 
     def follow(change: object) -> None:

@@ -161,13 +161,14 @@ function changeOfScores(tried) {
 function questionOnScores({ reading, head }, row) {
   let score;
   for (const names of [kindsOf(reading), reading.words]) {
-    const quote = String(names) === String(reading.words) ? '"' : ""; // of a word, not of a kind
+    const same = String(names) === String(reading.words); // words, and no kinds of them
     const [found, wanted] = [head.weights, reading.wanted].map((each) => byName(names, each[row]));
     const all = [...found.keys()], over = all.map((name) => found.get(name) - wanted.get(name)), place = first(over);
-    score = quote + all[place] + quote;
+    const own = new Set(reading.words.filter((word, k) => same ? word === all[place] : names[k] === all[place]));
+    score = own.size === 1 ? `"${[...own][0]}"` : all[place];
     if (over[place] > MISPLACED / 2) break;
   }
-  return `Which of your numbers set the score of ${quoted(reading, row)} with ${score}?`;
+  return `Which of your numbers make ${quoted(reading, row)} attend so much to ${score}?`;
 }
 
 // --- the output of a head ---------------------------------------------------------------------------------------------

@@ -72,9 +72,7 @@ def live_run(run: Any, word_of: Any, sentence: str, heads: Sequence[tuple[int, i
     tokens, weights, before = run(sentence, [])
     names = pictures.numbered([token.strip() or repr(token) for token in tokens], MOST_TOKENS)
     numbers = np.argsort(-pictures.array(before), kind="stable")[:count].tolist()
-    after = before
-    if heads:
-        _, weights, after = run(sentence, list(heads))
+    _, weights, after = run(sentence, list(heads)) if heads else (tokens, weights, before)
     weights = pictures.shaped("weights", weights, "cover all heads", "num_layers", "num_heads", len(names), len(names))
     seen: Any = np.tril(np.ones((len(names), len(names)), bool))
     seen[0] = False  # the first token sees only itself
@@ -95,8 +93,7 @@ def live_run(run: Any, word_of: Any, sentence: str, heads: Sequence[tuple[int, i
 def language_model_figure(runs: Sequence[Any], layer: int, head: int) -> Figure:
     """The Figure of some runs."""
     first = runs[0]
-    layers, heads = first["shape"]
-    about = f'All {layers * heads} heads of a model, and the next word after "{" ".join(first["names"])}":'
+    about = f'All {np.prod(first["shape"])} heads of a model, and the next word after "{" ".join(first["names"])}":'
     rows = np.stack([first["before"], first["after"]], axis=1)
     columns = ["all heads", "only heads that are on"]
     return Figure("language_model", about, first["words"], rows, columns, runs=list(runs), layer=layer, head=head)

@@ -22,7 +22,7 @@ const STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and me
 const CALLS = [ // each step's call, correct and with the mistake
   ["x: (T, d_out)", "x: (T, d_out)"],
   ["x.view(T, heads, head_dim)", "x.view(heads, T, head_dim)"],
-  [".transpose(0, 1): (heads, T, head_dim)", "no transpose: the shape fits, but each head gets only some tokens"],
+  [".transpose(0, 1): (heads, T, head_dim)", "no transpose: each head gets only some tokens"],
   ["x @ x.T / √head_dim: (heads, T, T)", "x @ x.T / √head_dim: (heads, T, T)"],
   ["weights @ x, transposed, merged: (T, d_out)", "weights @ x, transposed, merged: (T, d_out)"],
 ];
@@ -72,7 +72,8 @@ export default figure(({ names, x, heads }) => {
       }))
     );
     const ways = [true, false].map((right) => walk(start, heads, right)), stages = ways.map((way) => way[step]);
-    const room = page.width < 900 ? page.width : (page.width - 20) / 2,
+    const narrow = page.width < 900,
+      room = narrow ? page.width : (page.width - 20) / 2,
       widest = limit(Math.floor((room - label) / width), 12, 36);
     const cellIn = (step) =>
       // scores are short: those of all heads fit side by side
@@ -80,8 +81,11 @@ export default figure(({ names, x, heads }) => {
     const high = (stage) => TITLE + stage[0].length * ROW + 6;
     const spots = (stage, step) =>
       stage.map(([row]) => label + row.length * cellIn(step) + 8).map(flow(room + 8, 0, high(stage)));
-    const tall = TOP +
-      Math.max(...ways.flatMap((way) => way.map((stage, s) => spots(stage, s).at(-1).y + high(stage))));
+    // below each other, both follow closely; side by side, they stay where they are from step to step
+    const heights = ways.flatMap((way) =>
+      way.map((stage, s) => narrow && s !== step ? 0 : spots(stage, s).at(-1).y + high(stage))
+    );
+    const tall = TOP + Math.max(...heights);
     const cell = cellIn(step);
     const [litWay, litBlock] = at?.part.split(" ") ?? [],
       pointed = stages[litWay]?.[litBlock],

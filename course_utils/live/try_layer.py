@@ -17,7 +17,6 @@ from course_utils.pictures import Numbers
 
 MOST_TOKENS = 24  # with names beside them
 Make = Callable[[int, float], Callable[[torch.Tensor], torch.Tensor]]
-AT_FIRST = {"dropout": 0.0, "seed": 123}
 ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 
 
@@ -29,20 +28,18 @@ def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str], without: Any
     24. tokens: T names. If the layer cannot be run, a sentence says why. Raises ValueError for other inputs.
     """
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
-    controls = {
-        "length": widgets.BoundedIntText(len(tokens), 1, len(tokens), description="length", **interactive.FULL_LABELS),
-        "dropout": widgets.BoundedFloatText(0, max=0.9, step=0.1, description="dropout", **interactive.FULL_LABELS),
-        "seed": widgets.BoundedIntText(123, 0, 1000, description="seed", **interactive.FULL_LABELS),
-    }
+    length = widgets.BoundedIntText(len(tokens), 1, len(tokens), description="length", **interactive.FULL_LABELS)
+    dropout = widgets.BoundedFloatText(0, max=0.9, step=0.1, description="dropout", **interactive.FULL_LABELS)
+    seed = widgets.BoundedIntText(123, 0, 1000, description="seed", **interactive.FULL_LABELS)
 
     def figure() -> Figure:
-        values = AT_FIRST | {name: control.value for name, control in controls.items()}
-        return layer_figure(make, torch.from_numpy(vectors), names, **values, without=without)
+        return layer_figure(make, torch.from_numpy(vectors), names, length.value, dropout.value, seed.value, without)
 
+    controls = [length, dropout, seed]
     with contextlib.suppress(Exception):  # of a learner's code, which the figure tells
         if not isinstance(make(len(names), 0.0), torch.nn.Module):  # a function: nothing else would change it
-            controls = {"length": controls["length"]}
-    interactive.show(list(controls.values()), figure)
+            controls = [length]
+    interactive.show(controls, figure)
 
 
 def layer_figure(
@@ -60,8 +57,8 @@ def layer_figure(
 def moves(
     make: Make, inputs: torch.Tensor, names: Sequence[str], dropout: float, seed: int, emptied: bool = False
 ) -> tuple[Numbers, bool]:
-    """How far each output moves with each input, (length, length), nan where not at all; whether there are buffers."""
-    length = len(names)
+    """How far each output moves with each input, (T, T), nan where not at all; whether there are buffers."""
+    T = len(names)
     torch.manual_seed(seed)
     try:
         layer, buffers = make(len(inputs), dropout), []
@@ -69,13 +66,12 @@ def moves(
             buffers = list(layer.double().train(dropout > 0).buffers())
             for buffer in buffers if emptied else ():
                 buffer.zero_()
-        output = layer(inputs[None, :length])
+        output = layer(inputs[None, :T])
         if not isinstance(output, torch.Tensor):
             raise ValueError(f"Your layer returns {output!r}: fill in the exercise and rerun this cell.")
-        if output.shape[:2] != (1, length):
-            shapes = f"(1, {length}, d_in) into {tuple(output.shape)}, not (1, {length}, d_out)"
-            raise ValueError(f"Your layer turns {shapes}.")
-        moved = influences(lambda sequence: layer(sequence[None])[0], inputs[:length])  # (length, length)
+        if output.shape[:2] != (1, T):
+            raise ValueError(f"Your layer turns (1, {T}, d_in) into {tuple(output.shape)}, not (1, {T}, d_out).")
+        moved = influences(lambda sequence: layer(sequence[None])[0], inputs[:T])  # (T, T)
         if not moved.isfinite().all():
             raise ValueError("Your layer gives nan or infinity: let every query see at least one key.")
     except ValueError:

@@ -4,7 +4,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from course_utils.explaining.program import Fix
+from course_utils.explaining.program import MODULES, Fix
 
 OPERATORS: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
 OPERATORS |= {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
@@ -13,7 +13,6 @@ LEFT_OUT = re.compile(
     "abs|amax|bool|clone|contiguous|cumsum|div|dropout|exp|flatten|float|log|long|masked_fill_?|mean|movedim|mul|permute|"
     "repeat_interleave|reshape|softmax|sqrt|square|squeeze|sum|swapaxes|transpose|tril|triu|unflatten|unsqueeze|view"
 )
-MODULES = {"torch", "F", "nn", "nn.functional", "torch.nn.functional", "math", "np"}
 LONGEST = 70  # characters of a piece of code in a sentence
 
 
@@ -63,7 +62,7 @@ def is_read_as_meant(program, fix, text):
         lines = ast.unparse(ast.parse(text)).split("\n")
     except SyntaxError:
         return False
-    return {line.strip() for line in lines} <= {line.strip() for line in program.text_with(fix).split("\n")}
+    return {*map(str.strip, lines)} <= {*map(str.strip, program.text_with(fix).split("\n"))}
 
 
 def replacements(program, node):
@@ -84,10 +83,8 @@ def replacements(program, node):
             yield ast.unparse(node.value)
         case ast.Call(func=ast.Attribute(attr=name, value=receiver)) if LEFT_OUT.fullmatch(name):
             of_module = ast.unparse(receiver) in MODULES | {"self"}
-            if name in ("triu", "tril"):
-                other = "tril" if name == "triu" else "triu"
-                renamed = ast.Attribute(receiver, other, ast.Load())
-                yield ast.unparse(ast.Call(renamed, node.args, node.keywords))
+            if other := {"triu": "tril", "tril": "triu"}.get(name):
+                yield ast.unparse(ast.Call(ast.Attribute(receiver, other, ast.Load()), node.args, node.keywords))
             if not of_module or node.args:
                 yield ast.unparse(node.args[0] if of_module else receiver)
         case ast.AugAssign() | ast.Expr(value=ast.Call()) if not re.search(r"\bsuper\b|register_", ast.unparse(node)):

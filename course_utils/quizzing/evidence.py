@@ -13,7 +13,7 @@ import torch
 
 from course_utils.explaining.program import Fix
 from course_utils.judging import untrusted_replies
-from course_utils.judging.calls import LayerCall
+from course_utils.judging.calls import LayerCall, is_decimal
 from course_utils.quizzing.changes import changes_of
 
 STOPS, SAME, OTHER_VALUES = "It stops with an error.", "The result stays the same.", "Only the values change."
@@ -95,11 +95,6 @@ def inputs_of(call):
 def with_inputs(call, values):
     """The call with other inputs."""
     return replace(call, inputs=[values]) if isinstance(call, LayerCall) else replace(call, arguments=values)
-
-
-def is_decimal(value):
-    """Whether this is a tensor of decimal numbers."""
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def with_other_numbers(call):

@@ -1,14 +1,15 @@
 """The questions on an answer, kind by kind. Each has one true option, which the cell does not give away."""
 
 import ast
+import contextlib
 import re
 from dataclasses import dataclass
 
 import torch
 
 from course_utils.judging import differences
-from course_utils.judging.calls import LayerCall
-from course_utils.quizzing.evidence import OTHER_VALUES, SAME, STOPS, Evidence, inputs_of, is_decimal
+from course_utils.judging.calls import LayerCall, is_decimal
+from course_utils.quizzing.evidence import OTHER_VALUES, SAME, STOPS, Evidence, inputs_of
 
 MOST_WRONG, FEWEST_WRONG = 3, 2
 
@@ -30,13 +31,11 @@ def questions_on(program, calls, runner, seed, kinds, evidence=Evidence):
     program: its Program, or None. calls: of its exercise. runner: runs it again, as `explain.LocalRunner` does.
     kinds: as in KINDS. evidence: the class of what they ask.
     """
-    try:
+    with contextlib.suppress(Exception):  # a stranger's code can raise anything; then no more is asked
         found = evidence(program, calls, runner, seed)
         words = call_words(program, found.call)
         waiting = [built(found, kind, words) for kind in found.random.sample(kinds, len(kinds))]
         yield from in_turn(waiting)
-    except Exception:  # a stranger's code can raise anything; then no more is asked
-        return
 
 
 def in_turn(waiting):

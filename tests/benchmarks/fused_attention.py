@@ -16,7 +16,8 @@ import torch
 from torch.nn import functional as F
 from torch.utils.benchmark import Timer
 
-from course_utils.attention import Attention, FusedMultiHeadAttention, MultiHeadAttention
+from course_utils.attention import Attention, MultiHeadAttention
+from tests.support.chapter_code import defined_in
 
 B, T, WIDTH, HEADS = 2, 1024, 768, 12
 
@@ -25,7 +26,7 @@ def contenders(device):
     """{name: function of a batch}, all with the same weights."""
     torch.manual_seed(123)
     textbook = MultiHeadAttention(WIDTH, WIDTH, T, dropout=0.0, num_heads=HEADS).eval().to(device)
-    fused = FusedMultiHeadAttention(WIDTH, WIDTH, T, dropout=0.0, num_heads=HEADS).eval().to(device)
+    fused = defined_in(6).FusedMultiHeadAttention(WIDTH, WIDTH, T, dropout=0.0, num_heads=HEADS).eval().to(device)
     fused.load_state_dict(textbook.state_dict())
 
     def linear(x):

@@ -1,0 +1,214 @@
+"""The lines of an answer that a sentence names: how they are quoted, and which ones a value was made in."""
+
+import ast
+
+import torch
+
+from course_utils.explaining import fixes, locate, sentences
+from course_utils.explaining.known_values import is_uninformative
+from course_utils.explaining.program import changed_name, name_of
+from course_utils.explaining.sentences import say
+
+MOST_LINES = 2  # lines named besides the first
+MOVING = {  # functions and methods that only move numbers
+    "cat", "stack", "view", "reshape", "flatten", "unflatten", "transpose", "permute", "squeeze", "unsqueeze", "repeat",
+    "tensor",
+}  # fmt: skip
+REGROUPING = ("view", "reshape", "unflatten", "flatten")  # after which the same numbers may stand elsewhere
+UNWATCHED = (ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
+
+
+class Makers:
+    """Finds the lines in which names got the values that they have in a step of a Flow.
+
+    known: what right answers make for the same input.
+    """
+
+    def __init__(self, flow, known):
+        self.flow, self.program, self.known = flow, flow.program, known
+
+    def lines(self, place, only_unknown=False, level=1, node=None):
+        """The lines, besides its own, in which the names in an expression got the values that they have in a step.
+
+        level: 2 for what is behind these, 3 for what others only collected. node: the expression, if not the step's.
+        """
+        node = node or self.flow.node(place)
+        lines = {*self.lines_of_own(node)}
+        for own in self.own_functions(node) if level != 2 else []:  # what they find around themselves
+            ends = [each.value for each in ast.walk(own) if isinstance(each, ast.Return) and each.value]
+            lines |= {line for each in ends for line in self.lines(place, True, 2, each)}
+        for name in {name_of(part) for part in ast.walk(node)} - {None, "self"}:
+            makers = self.flow.makers_at(node, name)
+            at = self.flow.last(makers, place)
+            value = None if at is None else self.flow.steps[at][1]
+            if name.startswith("self.") and type(value) not in (int, float):  # no layer, and no tensor that it keeps
+                continue
+            lines |= self.flow.lines_through(name)
+            lines |= {self.flow.node(each).lineno for each in self.flow.written_through(at, place)}
+            regrouped = any(fixes.called(self.program.nodes[each]) in REGROUPING for each in makers)
+            unsure = len(makers) > 1 or regrouped and not self.known.contains_exact(value)
+            picked = level != 3 and name != changed_name(node) and self.is_picked(node, makers)
+            if not picked and not self.is_told(value, level, only_unknown and not unsure):
+                continue
+            lines |= self.lines_that_skipped([self.program.nodes[k] for k in makers if k not in self.flow.places])
+            for number, ran in self.last_made(name, makers, place, level, node):
+                lines |= self.lines_of_maker(number, ran, place, level, node)
+                if picked and ran < place:  # what says where
+                    lines |= self.lines(ran, True, 3, self.program.nodes[number])
+        return lines - {self.program.statement_of(node).lineno}
+
+    def is_told(self, value, level, only_unknown):
+        """Whether the lines that made a value are named."""
+        if isinstance(value, list):  # of its order, nothing is known
+            return True
+        counted = getattr(value, "dtype", None) is torch.int64  # a token may be the right one elsewhere
+        if only_unknown and not is_uninformative(value) and self.known.contains_unordered(value) and not counted:
+            return False
+        empty = getattr(value, "numel", lambda: 1)() == 0
+        return level != 2 or empty or not is_uninformative(value)
+
+    def is_picked(self, node, makers):
+        """Whether an expression writes, and a loop over values, or a number that is worked out, says where."""
+        made = [self.program.statement_of(self.program.nodes[each]) for each in makers]
+        loops = [each for each in made if runs_over_values(each) and fixes.called(each.iter) != "enumerate"]
+        numbers = [each for each in made if isinstance(each, ast.Assign) and not is_plain(self.program, each)]
+        places = [each for each in numbers if not changed_name(each) and not calls_in(each.value)[1:]]
+        return bool(changed_name(node)) and bool(loops or places)
+
+    def last_made(self, name, makers, place, level, node):
+        """[(number of a node, its last step)] of what gave a name its value before a step, since it was made anew.
+
+        What it begins with is left out, but not where that is set before a loop in which the expression stands.
+        """
+        nodes = {k: self.program.nodes[k] for k in makers}
+        made = {k: self.flow.last([k], place) for k in nodes}
+        anew = [each for k, each in made.items() if each is not None and self.makes_anew(name, nodes[k])]
+        made = {k: each for k, each in made.items() if each is not None and each >= max(anew, default=0)}
+        made |= {k: place for k in nodes if isinstance(nodes[k], UNWATCHED)}
+        if len(made) > 1 or level == 3:
+            loop = next(self.program.enclosing(node, (ast.For, ast.While)), None)
+            grows = loop is None or self.program.statement_of(node) in map(self.program.statement_of, nodes.values())
+            inside = [] if grows else [*ast.walk(loop)]
+            begun = [k for k in made if is_empty(nodes[k]) and (grows or nodes[k] in inside)]
+            made = {k: each for k, each in made.items() if k not in begun}
+        return made.items()
+
+    def lines_of_maker(self, number, ran, place, level, node):
+        """The line of a node that gave a name in an expression its value, and what it was made from."""
+        maker = self.program.nodes[number]
+        statement = self.program.statement_of(maker)
+        over_values = runs_over_values(statement)
+        counts = type(self.flow.steps[place][1]) is float or self.is_factor(maker, node)
+        is_size = not counts and is_plain(self.program, statement)
+        if is_size and not (over_values and (level == 3 or changed_name(node))):
+            return set()
+        lines = {statement.lineno, *self.lines_of_own(statement, [*self.program.enclosing(node)])}
+        if ran < place and (collects(statement) or over_values):  # the numbers come from somewhere else
+            return lines | self.lines(ran, level=3, node=maker if over_values else None)
+        return lines | self.lines(ran, True, 2, maker) if level != 2 else lines
+
+    def lines_that_skipped(self, nodes):
+        """The lines of the conditions that kept nodes from running."""
+        found = set()
+        for statement in map(self.program.statement_of, nodes):
+            around = [*self.program.enclosing(statement, (ast.For, ast.While, ast.FunctionDef))]
+            tests = [test for each in around for test in locate.leaving(each) if test.lineno < statement.lineno]
+            tests = [*map(self.program.statement_of, tests), *self.program.enclosing(statement, ast.If)]
+            found |= {part.lineno for each in tests for part in with_way_out(each)}
+        return found
+
+    def is_factor(self, maker, node):
+        """Whether an expression computes with the size that a node gives."""
+        names = self.flow.names_made_by(self.program.numbers[id(maker)])
+        parts = [part for part in ast.walk(node) if name_of(part) in names]
+        assigned = isinstance(self.program.statement_of(maker), ast.Assign)
+        around = [self.program.parents[id(part)] for part in parts]
+        numbers = (each for each in around if isinstance(each, ast.BinOp) and not isinstance(each.left, ast.List))
+        return assigned and any(numbers)
+
+    def makes_anew(self, name, node):
+        """Whether a node gives a name a new value, whatever it had before."""
+        plain = isinstance(node, ast.expr) and isinstance(self.program.statement_of(node), ast.Assign)
+        return plain and name not in map(name_of, ast.walk(node))
+
+    def lines_of_own(self, node, around=()):
+        """The lines of the functions of the answer's own that a piece of it names. around: functions to leave out."""
+        own = [each for each in self.own_functions(node) if each not in around]
+        parts = [part for each in own for part in ast.walk(each) if part is not each]
+        return [part.lineno for part in parts if isinstance(part, ast.stmt) and not is_docstring(part)]
+
+    def own_functions(self, node):
+        """The functions of the answer's own that a piece of it names."""
+        called = {name_of(part) for part in ast.walk(node)}
+        own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and each.name in called)
+        return own + [*filter(None, map(self.program.definition, calls_in(node)))]
+
+
+def calls_in(node):
+    """The calls in a piece of code."""
+    return [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+
+
+def with_code(program, lines):
+    """(line, code, last line) of the statements in these lines, in order; without what stands under a condition."""
+    found = {node.lineno: node for node in reversed(program.statements(lambda node: True))}
+    found = {line: found[line] for line in sorted(lines) if line in found}
+    ends = {line: line if hasattr(node, "body") else node.end_lineno for line, node in found.items()}
+    return [(line, program.code_of(node), ends[line]) for line, node in found.items()]
+
+
+def look_at(program, statements):
+    """The sentence on a few statements to look at; "" for none."""
+    lines = sorted({each.lineno: program.code_of(each) for each in statements}.items())[: MOST_LINES + 1]
+    return say("look_at", place=sentences.places(lines)) if lines else ""
+
+
+def place_of(program, statement):
+    """A statement as a sentence names it."""
+    return sentences.places([(statement.lineno, program.code_of(statement))])
+
+
+def with_way_out(statement):
+    """A statement, and the `break` or `continue` under it, if it is the condition for one."""
+    ways = statement.body[-1:] if isinstance(statement, ast.If) else []
+    return [statement, *(each for each in ways if isinstance(each, (ast.Break, ast.Continue)))]
+
+
+def is_plain(program, node):
+    """Whether a node's statement only asks for sizes, or is a loop over all there is, not up to another's variable."""
+    statement = program.statement_of(node)
+    if isinstance(statement, ast.For):
+        sizes = [part for each in ast.walk(statement.iter) if locate.asks_for_size(each) for part in ast.walk(each)]
+        others = [each for each in ast.walk(statement.iter) if each not in sizes]
+        counts = fixes.called(statement.iter) == "range"
+        outer = [name_of(part) for each in program.enclosing(statement, ast.For) for part in ast.walk(each.target)]
+        limited = counts and (len(statement.iter.args) > 1 or {*outer} & {*map(name_of, others)} - {None})
+        return not limited and not any(isinstance(each, (ast.Constant, ast.BinOp, ast.Slice)) for each in others)
+    values = getattr(statement.value, "elts", [statement.value]) if isinstance(statement, ast.Assign) else []
+    return bool(values) and all(map(locate.asks_for_size, values))
+
+
+def runs_over_values(statement):
+    """Whether a statement is a loop over more than numbers that count."""
+    return isinstance(statement, ast.For) and fixes.called(statement.iter) != "range"
+
+
+def is_empty(node):
+    """Whether an expression is what a table or a list begins with, such as [] or 0."""
+    return isinstance(node, (ast.List, ast.Constant))
+
+
+def collects(statement):
+    """Whether a statement only puts together, or hands on, what others made, such as `rows.append(row)`."""
+    value = getattr(statement, "value", None)
+    names = all(map(name_of, getattr(statement, "targets", ())))
+    if not names or not isinstance(value, ast.Call):
+        return names and bool(name_of(value))
+    parts = [part for each in value.args for part in ast.walk(each)]
+    kinds = (ast.Name, ast.List, ast.Tuple, ast.Constant, ast.UnaryOp, ast.expr_context, ast.unaryop)
+    return fixes.called(value) in {"append", "extend"} | MOVING and all(isinstance(part, kinds) for part in parts)
+
+
+def is_docstring(statement):
+    """Whether a statement is only a text."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
