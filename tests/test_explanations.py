@@ -192,7 +192,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         "        return weight\n    return weight.T\n",
         "The mistake is in line 3",
         "What is each part of this line for?",
-        "Remove `if weight.shape[0] == weight.shape[1]:` in line 3, and the code inside it",
+        "Remove `if weight.shape[0] == weight.shape[1]:` in line 3, with all that belongs to it",
     ),
     (
         "7.3",
@@ -289,7 +289,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            best = max(candidates, key=lambda j: float(scores[t, j]))\n"
         "            chosen.append(best)\n            candidates.remove(best)\n"
         "        for j in chosen:\n            mask[t, j] = False\n    return mask\n",
-        "keeps its value from line 3: line 12 does not change it. Which entries does line 12 write to?",
+        "gets its value in line 3, and line 12 leaves it unchanged. Which entries does line 12 write to",
     ),
     (  # where a row was hidden whole, what hid it is told
         "3.2",
@@ -380,7 +380,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "        fine = abs(total - 1) < 1e-4\n    clean = bool((weights.triu(1) == 0).all())\n"
         "    (s, t), (w, v) = scores[-1, :2].tolist(), weights[-1, :2].tolist()\n"
         "    return fine, clean, (s - t) / torch.tensor(w / v).log().item()\n",
-        "each iteration replaces the value from the one before, and only the last one is returned. Which",
+        "each iteration overwrites the value from the iteration before, so only the last value is returned. Which",
     ),
     (  # where weights are dropped at random, no value on the way is known: what draws is named
         "4.4",
@@ -405,8 +405,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "10.4",
         "def my_gated(context, x, W_gate):\n    merged = context.transpose(1, 2).flatten(2)\n"
         "    return merged * (x @ W_gate.T)\n",
-        "Which part of it does not give what you need?\n"
-        "It builds on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
+        "Does each part of it do what you need?\nIt builds on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
     ),
     (  # one of two values that go into the result is no place because the whole result could stand there
         "8.2",

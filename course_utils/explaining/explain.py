@@ -266,6 +266,9 @@ class Search:
         loop, got = self.program.parents[id(self.program.nodes[number])], self.value_of(self.flow, self.result)
         if isinstance(loop, ast.For) and (is_plain(self.program, loop) or sentences.relation(own[0], right[0], "it")):
             return True
+        written_on = [k for name in self.flow.names_made_by(number) for k in self.flow.makers[name]]
+        if any(isinstance(self.program.nodes[k], ast.stmt) and k in self.flow.places for k in written_on):
+            return self.flow.places[number][-1] != self.result  # what it held later counts
         if got is None:
             return False
         if isinstance(self.flow.node(self.result), ast.BinOp) and is_same(own, got):  # which only hands it on
@@ -329,8 +332,9 @@ class Search:
         while self.has_factor(best) and (around := self.program.product_around(best)) in found:
             best = around  # its other part may have the factor
         at = self.flow.places[best][-1]  # what only hands on a value, such as dropout in evaluation, is no mistake
-        given = [each for each in self.flow.operands(at) if self.hands_on(each, at)]
-        given = [] if isinstance(self.flow.node(at), two) else given
+        given = (
+            [] if isinstance(self.flow.node(at), two) else [k for k in self.flow.operands(at) if self.hands_on(k, at)]
+        )
         made = [self.flow.steps[self.flow.origin(each)][0] for each in given]
         best = next((number for number in made if number in found), best)
         return best, found[best]
@@ -517,13 +521,12 @@ class Search:
         if unused and isinstance(self.call, FunctionCall):  # a layer may need less than it is given
             return say("unused", name=unused[0])
         stored = [part for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
-        around = {name: [] if name not in arguments else [{None}] for name in reads}  # of each that sets it, the loops
-        for part in stored:
-            around[part.id].append({*self.program.enclosing(part, ast.For)})
         inner = {name_of(part) for node in nodes for each in getattr(node, "generators", []) for part in ast.walk(each)}
-        common = {name: {*loops[0]}.intersection(*loops) - {None} for name, loops in around.items() if loops}
-        once = [k for k, loops in common.items() if any(k in map(name_of, ast.walk(each.target)) for each in loops)]
-        once = [name for name in once if name not in inner]
+        loops = self.program.statements(lambda each: isinstance(each, ast.For))
+        inner |= {None, *arguments}
+        named = [(part.id, loop) for loop in loops for part in ast.walk(loop.target) if name_of(part) not in inner]
+        around = {name: [part for part in stored if part.id == name] for name, _ in named}
+        once = [name for name, loop in named if all(loop in self.program.enclosing(part) for part in around[name])]
         left = [(k, name) for name in once for k in reads[name] if fixes.is_left_over(self.program, nodes[k], name)]
         left = [(k, name) for k, name in left if any(self.program.enclosing(nodes[k], (ast.For, ast.While)))]
         return say("left_over", line=nodes[left[0][0]].lineno, name=left[0][1]) if left else ""
@@ -562,10 +565,7 @@ class Search:
         return self.with_makers(" ".join([*self.values_where_it_stopped(), question]), places)
 
     def with_makers(self, words, places, more=()):
-        """Some sentences on the values of steps, and one on the lines that gave the names in them their values.
-
-        more: other lines to name.
-        """
+        """Some sentences on steps, and one on the lines that gave the names in them their values, and on `more`."""
         operations = [getattr(self.shown.node(each), "op", ast.MatMult()) for each in places]
         only = self.trouble.line or not all(isinstance(each, ast.MatMult) for each in operations)
         found = {line for each in places for line in self.makers.lines(each, only)}
@@ -596,6 +596,15 @@ class Search:
         same = len(self.shown.places[number]) == len(turns[0]) == len(got) if rows else False  # a turn for each row
         turn = rows[0] if same and rows[0] in wrong else wrong[0] if turns[0].shape == turns[1].shape else 0
         place = self.shown.places[number][turn]
+        node = self.program.nodes[number]
+        test = self.program.statement_of(node)
+        if isinstance(test, ast.If) and test.test is node and turns[0].dtype is torch.bool:
+            value, turn = bool(self.value_of(self.shown, place)), sentences.turn(self.when(place))
+            then = (test.body if value else test.orelse or [test])[0].lineno
+            words = say(
+                "decides", place=place_of(self.program, test), value=value, other=not value, turn=turn, then=then
+            )
+            return self.with_makers(words, [place])
         relation = sentences.relation(turns[0][0], turns[1][0], "it") if len(turns[0]) == 1 else ""
         words = self.words_on_value(number, place, True, [relation] if relation else [])
         names = self.flow.names_made_by(number)  # what is written on them later
@@ -640,20 +649,20 @@ class Search:
         read = [part for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
         read = [part for part in read if part not in called and part.id != "self"]
         makers = {part.id: [self.program.nodes[each] for each in self.shown.makers_at(node, part.id)] for part in read}
-        names = [name for name, made in makers.items() if not all(is_plain(self.program, each) for each in made)]
+        names = [k for k, made in makers.items() if not all(is_plain(self.program, each) for each in made)]
         found = self.shown.before(read, place)
         values = [None if at is None else self.shown.steps[at][1] for part, at in zip(read, found) if part.id in names]
-        tables = (torch.Tensor, float)
-        known = all(isinstance(each, tables) and not self.makers.is_told(each, 1, True) for each in values)
-        known = known and not name_of(node)
+        values = [each for each in values if not isinstance(each, torch.Tensor) or not is_uninformative(each)]
+        told = [k for k in values if not isinstance(k, (torch.Tensor, float)) or self.makers.is_told(k, 1, True)]
         listed = sentences.listed([f"`{name}`" for name in names])
         if len(names) > MOST_NAMES:
             return ""
         if any(f"`{name}`" in turn for name in names):  # it is by its value that the call is told
             return f"Here,{turn.removeprefix(' when')}. {QUESTIONS['names'].format(names=listed, turn='')}"
-        layer = (name_of(getattr(node, "func", None)) or "").startswith("self.")  # which is right itself
-        words = QUESTIONS["names" if not known else "inputs" if layer else "parts"]
-        return words.format(names=listed, turn=turn)
+        layer = "" if self.program.definition(node) else name_of(getattr(node, "func", None)) or ""
+        unknown = told or names and name_of(node)
+        known = "whole" if name_of(node) else "inputs" if layer.startswith("self.") else "parts"
+        return QUESTIONS["names" if unknown else known].format(names=listed, layer=layer, turn=turn)
 
     def when(self, place):
         """In which turn of its loops, or in which call of its function, a step came about, in words."""
@@ -665,7 +674,9 @@ class Search:
         around = next(self.program.enclosing(node, ast.FunctionDef))
         passed = {each.arg: self.shown.last(self.shown.makers_at(node, each.arg), place) for each in around.args.args}
         given = [(name, self.shown.steps[at][1]) for name, at in passed.items() if at is not None]
-        given = [(name, self.value_in_words(value)) for name, value in given if is_short(value)]
+        given = [
+            (name, self.value_in_words(value)) for name, value in given if getattr(value, "numel", int)() <= MOST_TOLD
+        ]
         if told := [(name, f"is {words}") for name, words in given if words][:MOST_NAMES]:
             return sentences.when(told, "")
         calls = [k for k in self.shown.places if self.program.definition(self.program.nodes[k]) is around]
@@ -787,9 +798,7 @@ class Search:
             return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
         ends = {self.shown.node(at).lineno: at for at, _ in tables}  # of each line that writes, the last time
         first, *later = ends
-        begun = tables[0][1]
-        kind = "others_written" if (begun == begun.flatten()[0]).all() else "left"
-        kind = kind if len(later) == 1 else "not_written"
+        kind = "left" if len(later) == 1 else "not_written"
         words = say(kind, entry=[*entry], line=first, last=[*later, first][0])
         tests = [at for line in later for at in self.shown.deciding(ends[line])]
         tests = [at for at in tests if not is_plain(self.program, self.shown.node(at))]
@@ -830,7 +839,7 @@ class Search:
         tests = []
         if entry[0] >= len(self.ends[2]):  # there are too many
             question, tests = "extra", [self.shown.node(each).lineno for each in self.shown.deciding(place)]
-        return self.with_makers(f"{words} {QUESTIONS[question]}", [place], tests)
+        return self.with_makers(f"{words} {QUESTIONS[question].format([*entry])}", [place], tests)
 
     def named(self, places, but=()):
         """(code, words) for the values of a few steps that a sentence has room for."""
@@ -844,9 +853,8 @@ class Search:
         for place in sorted(places):
             node, number = self.flow.node(place), self.flow.steps[place][0]
             skipped = isinstance(node, (ast.stmt, ast.Subscript)) or name_of(node) or getattr(node, "attr", "") == "inf"
-            skipped = skipped or fixes.called(node) in ("cat", "float")  # the parts of `cat` may be right
             counts = getattr(self.flow.steps[place][1], "dtype", None) is torch.int64 and not self.is_slow
-            skipped = skipped or counts  # as may indices, but not the tokens of a model
+            skipped = skipped or counts or fixes.called(node) in ("cat", "float")  # parts and indices may be right
             if skipped and place != self.result or not self.is_strange(self.flow, place, self.known):
                 continue
             at = [k for k in self.shown.places.get(number, []) if self.is_strange(self.shown, k, self.shown_known)][:1]
@@ -942,11 +950,6 @@ def is_same(value, other):
 def is_moved(value, other):
     """Whether two tensors hold the same numbers, in any order."""
     return value.shape == other.shape and is_same(value.flatten().sort()[0], other.flatten().sort()[0])
-
-
-def is_short(value):
-    """Whether a value has few enough numbers to tell one call by."""
-    return not isinstance(value, torch.Tensor) or value.numel() <= MOST_TOLD
 
 
 def lost_in(value):

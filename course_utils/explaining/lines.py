@@ -59,7 +59,7 @@ class Makers:
 
     def is_told(self, value, level, only_unknown):
         """Whether the lines that made a value are named."""
-        if isinstance(value, list):  # of its order, nothing is known
+        if value is None or isinstance(value, list):  # nothing is known of it, or of its order
             return True
         counted = getattr(value, "dtype", None) is torch.int64  # a token may be the right one elsewhere
         if only_unknown and not is_uninformative(value) and self.known.contains_unordered(value) and not counted:
@@ -72,7 +72,7 @@ class Makers:
         made = [self.program.statement_of(self.program.nodes[each]) for each in makers]
         loops = [each for each in made if runs_over_values(each) and fixes.called(each.iter) != "enumerate"]
         numbers = [each for each in made if isinstance(each, ast.Assign) and not is_plain(self.program, each)]
-        places = [each for each in numbers if not changed_name(each) and not calls_in(each.value)[1:]]
+        places = [each for each in numbers if not changed_name(each)]
         return bool(changed_name(node)) and bool(loops or places)
 
     def last_made(self, name, makers, place, level, node):
@@ -141,12 +141,7 @@ class Makers:
         """The functions of the answer's own that a piece of it names."""
         called = {name_of(part) for part in ast.walk(node)}
         own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and each.name in called)
-        return own + [*filter(None, map(self.program.definition, calls_in(node)))]
-
-
-def calls_in(node):
-    """The calls in a piece of code."""
-    return [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+        return own + [*filter(None, map(self.program.definition, ast.walk(node)))]
 
 
 def with_code(program, lines):
@@ -177,6 +172,8 @@ def with_way_out(statement):
 def is_plain(program, node):
     """Whether a node's statement only asks for sizes, or is a loop over all there is, not up to another's variable."""
     statement = program.statement_of(node)
+    if isinstance(program.parents.get(id(node)), ast.comprehension):
+        return True
     if isinstance(statement, ast.For):
         sizes = [part for each in ast.walk(statement.iter) if locate.asks_for_size(each) for part in ast.walk(each)]
         others = [each for each in ast.walk(statement.iter) if each not in sizes]
