@@ -289,7 +289,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            best = max(candidates, key=lambda j: float(scores[t, j]))\n"
         "            chosen.append(best)\n            candidates.remove(best)\n"
         "        for j in chosen:\n            mask[t, j] = False\n    return mask\n",
-        "gets its value in line 3, and line 12 leaves it unchanged. Which entries does line 12 write to",
+        "gets its value in line 3, and line 12 leaves it unchanged. Which entries does line 12 write to, and with which"
+        " values?\nLook at lines 5, 6 and 8 to 11.",
     ),
     (  # where a row was hidden whole, what hid it is told
         "3.2",
@@ -374,13 +375,67 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "    return normal, hides, (scores[-1, 0] - scores[-1, 1]).item() / ratio\n",
         "Begin with line 6, `hides = False`. When `i` is 0 and `j` is 0, it gives False. Is that what you need?",
     ),
+    (  # entries that are one and the same object, which the code goes on writing on
+        "3.4",
+        "def my_mask(is_padding):\n    T = is_padding.shape[1]\n    mask = torch.ones(T, T).triu(1).bool()\n"
+        "    found = []\n    for row in is_padding:\n        for key in range(T):\n            if row[key]:\n"
+        "                mask[:, key] = True\n        mask.fill_diagonal_(False)\n        found.append(mask)\n"
+        "    return torch.stack(found)\n",
+        "\nLook at line 10, `found.append(mask)`. Are the entries of this list copies, or one and the same object?",
+    ),
+    (  # a call of a function is told by its arguments
+        "8.4",
+        "def my_only_head(out_weight, head, head_dim):\n    alone = torch.zeros_like(out_weight)\n"
+        "    def owner(column):\n        return column % (out_weight.shape[1] // head_dim)\n"
+        "    for column in range(out_weight.shape[1]):\n        if owner(column) == head:\n"
+        "            alone[:, column] = out_weight[:, column]\n    return alone\n",
+        "When `column` is 1, it gives 1. With a different value there, your result would be right.",
+    ),
+    (  # where nothing that a line gives can be shown, its names are asked about, and its layers' inputs
+        "11.2",
+        "def my_continued(model, ids, count):\n    new, caches = ids, None\n    for _ in range(count):\n"
+        "        scores, _ = model(new, caches)\n        new = scores[:, -1:].argmax(dim=-1)\n"
+        "        ids = torch.cat([ids, new], dim=1)\n    return ids\n",
+        "What should `new` and `caches` hold before this line runs (iteration 2)?",
+    ),
+    (
+        "10.3",
+        "def my_next_tile(largest, total, mixed, scores, values):\n    if (scores == -torch.inf).all(dim=-1).any():\n"
+        "        return largest, total, mixed\n    most = torch.maximum(largest, scores.amax(dim=-1))\n"
+        "    shrink, shares = torch.exp(largest - most), torch.exp(scores - most[:, None])\n"
+        "    return most, total * shrink + shares.sum(-1), mixed * shrink[:, None] + shares @ values\n",
+        "Your result comes from line 3, `return largest, total, mixed`, since the condition in line 2, "
+        "`if (scores == -torch.inf).all(dim=-1).any():`, is True. Should it be?",
+    ),
+    (  # a dimension too many is asked about as that
+        "5.2",
+        "def my_split(projected, num_heads):\n    if projected.dim() == 2:\n        projected = projected[None]\n"
+        "    B, T, width = projected.shape\n    size = width // num_heads\n"
+        "    result = projected.new_empty(B, num_heads, T, size)\n    for head in range(num_heads):\n"
+        "        result[:, head] = projected[:, :, head * size : (head + 1) * size]\n    return result\n",
+        "Begin with line 6, `result = projected.new_empty(B, num_heads, T, size)`. Which dimension of your result"
+        " should not be there, and where does it come from?",
+    ),
+    (  # a condition and what it leads to are told together
+        "10.3",
+        "def my_next_tile(largest, total, mixed, scores, values):\n    found = []\n    for t in range(len(scores)):\n"
+        "        if torch.isinf(scores[t]).all():\n"
+        "            found.append((largest[t] - torch.inf, 0 * total[t], 0 * mixed[t]))\n"
+        "        else:\n            most = max(largest[t], scores[t].max())\n"
+        "            shrink, shares = torch.exp(largest[t] - most), torch.exp(scores[t] - most)\n"
+        "            found.append((most, shrink * total[t] + shares.sum(), shrink * mixed[t] + shares @ values))\n"
+        "    return tuple(map(torch.stack, zip(*found)))\n",
+        "The condition in line 4, `if torch.isinf(scores[t]).all():`, is True when `t` is 2. If it were False, your"
+        " result would be right. Is it the condition that should change, or what line 5 does?",
+    ),
     (  # a value that each iteration replaces is told as that
         "6.5",
         "def my_readings(scores, weights):\n    for total in weights.sum(-1).tolist():\n"
         "        fine = abs(total - 1) < 1e-4\n    clean = bool((weights.triu(1) == 0).all())\n"
         "    (s, t), (w, v) = scores[-1, :2].tolist(), weights[-1, :2].tolist()\n"
         "    return fine, clean, (s - t) / torch.tensor(w / v).log().item()\n",
-        "each iteration overwrites the value from the iteration before, so only the last value is returned. Which",
+        "In line 3, `fine = abs(total - 1) < 1e-4`, each iteration overwrites the value from the iteration before, so"
+        " only the last value is returned. Which iterations should count?",
     ),
     (  # where weights are dropped at random, no value on the way is known: what draws is named
         "4.4",
@@ -405,7 +460,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "10.4",
         "def my_gated(context, x, W_gate):\n    merged = context.transpose(1, 2).flatten(2)\n"
         "    return merged * (x @ W_gate.T)\n",
-        "Does each part of it do what you need?\nIt builds on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
+        "Begin with line 3, `return merged * (x @ W_gate.T)`. Does each part of it do what you need?\n"
+        "It builds on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
     ),
     (  # one of two values that go into the result is no place because the whole result could stand there
         "8.2",
