@@ -155,7 +155,7 @@ WRONG_IN_EVERY_FORM = {  # {what it is: (exercise, answer, words on its place, h
         "def my_causal_weights(scores):\n    weights = torch.zeros_like(scores)\n"
         "    for t in range(scores.shape[-1]):\n"
         "        weights[..., t, :t] = torch.softmax(scores[..., t, :t], dim=-1)\n    return weights\n",
-        "keeps its value from line 9",
+        "gets its value in line 9, and line 11 leaves it unchanged.",
         0,
     ),
     "crash": (

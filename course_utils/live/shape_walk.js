@@ -81,11 +81,10 @@ export default figure(({ names, x, heads }) => {
     const high = (stage) => TITLE + stage[0].length * ROW + 6;
     const spots = (stage, step) =>
       stage.map(([row]) => label + row.length * cellIn(step) + 8).map(flow(room + 8, 0, high(stage)));
-    // below each other, both follow closely; side by side, they stay where they are from step to step
-    const heights = ways.flatMap((way) =>
-      way.map((stage, s) => narrow && s !== step ? 0 : spots(stage, s).at(-1).y + high(stage))
-    );
-    const tall = TOP + Math.max(...heights);
+    const heights = ways.map((way) => way.map((stage, s) => spots(stage, s).at(-1).y + high(stage)));
+    const most = TOP + Math.max(...heights.flat());
+    // below each other, the second half follows the first closely; side by side, both stay where they are
+    const tall = narrow ? TOP + Math.max(...heights.map((way) => way[step])) : most;
     const cell = cellIn(step);
     const [litWay, litBlock] = at?.part.split(" ") ?? [],
       pointed = stages[litWay]?.[litBlock],
@@ -95,7 +94,7 @@ export default figure(({ names, x, heads }) => {
       const { x: left, y: top } = next(room + 20);
       page.heading(left, top, way ? "with view alone: the mistake" : "with view and transpose", CALLS[step][way]);
       spots(stage, step).forEach(({ x, y }, b) => add(way, b, left + x + label, top + TOP + y + TITLE));
-      page.height = top + tall;
+      page.height = narrow ? 2 * most + 8 : top + tall; // in every step the same
     });
     if (lit) {
       const whose = `"${names[lit.token]}", head ${lit.head}`, [value] = lit.values, [key] = pointed[at.column] ?? [];
