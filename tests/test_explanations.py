@@ -117,7 +117,7 @@ def heard(id, code):
     return commands.judge_attempt(EXERCISES[id], Answer(id, code).object())
 
 
-def test_names_in_the_body_of_a_class_keep_nobody_from_a_place():
+def test_an_answer_with_a_dataclass_still_gets_a_place():
     code = (
         "from dataclasses import dataclass\n\n\n@dataclass\nclass Sizes:\n    heads: int\n    longest = 3\n\n\n"
         "def my_shared(keys, num_heads):\n    sizes = Sizes(num_heads)\n"
@@ -375,7 +375,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "    return normal, hides, (scores[-1, 0] - scores[-1, 1]).item() / ratio\n",
         "Begin with line 6, `hides = False`. When `i` is 0 and `j` is 0, it gives False. Is that what you need?",
     ),
-    (  # entries that are one and the same object, which the code goes on writing on
+    (  # a list whose entries are all the same object, which the code keeps changing
         "3.4",
         "def my_mask(is_padding):\n    T = is_padding.shape[1]\n    mask = torch.ones(T, T).triu(1).bool()\n"
         "    found = []\n    for row in is_padding:\n        for key in range(T):\n            if row[key]:\n"
@@ -391,7 +391,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            alone[:, column] = out_weight[:, column]\n    return alone\n",
         "When `column` is 1, it gives 1. With a different value there, your result would be right.",
     ),
-    (  # where nothing that a line gives can be shown, its names are asked about, and its layers' inputs
+    (  # where a line's value cannot be shown, the question is about the names in it
         "11.2",
         "def my_continued(model, ids, count):\n    new, caches = ids, None\n    for _ in range(count):\n"
         "        scores, _ = model(new, caches)\n        new = scores[:, -1:].argmax(dim=-1)\n"
@@ -407,7 +407,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "Your result comes from line 3, `return largest, total, mixed`, since the condition in line 2, "
         "`if (scores == -torch.inf).all(dim=-1).any():`, is True. Should it be?",
     ),
-    (  # a dimension too many is asked about as that
+    (  # an extra dimension has its own question
         "5.2",
         "def my_split(projected, num_heads):\n    if projected.dim() == 2:\n        projected = projected[None]\n"
         "    B, T, width = projected.shape\n    size = width // num_heads\n"
@@ -416,7 +416,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "Begin with line 6, `result = projected.new_empty(B, num_heads, T, size)`. Which dimension of your result"
         " should not be there, and where does it come from?",
     ),
-    (  # a condition and what it leads to are told together
+    (  # a condition is named together with the line that it lets run
         "10.3",
         "def my_next_tile(largest, total, mixed, scores, values):\n    found = []\n    for t in range(len(scores)):\n"
         "        if torch.isinf(scores[t]).all():\n"
@@ -428,7 +428,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "The condition in line 4, `if torch.isinf(scores[t]).all():`, is True when `t` is 2. If it were False, your"
         " result would be right. Is it the condition that should change, or what line 5 does?",
     ),
-    (  # a value that each iteration replaces is told as that
+    (  # a value that each iteration overwrites has its own sentence
         "6.5",
         "def my_readings(scores, weights):\n    for total in weights.sum(-1).tolist():\n"
         "        fine = abs(total - 1) < 1e-4\n    clean = bool((weights.triu(1) == 0).all())\n"
