@@ -301,7 +301,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
     (  # a part of a table changes when that is written on
         "9.1",
         VIEW,
-        "It builds on line 11, `out[..., t, :half] = first * cos - second * sin`.",
+        "Its value depends on line 11, `out[..., t, :half] = first * cos - second * sin`.",
     ),
     (
         "1.3",
@@ -325,7 +325,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "        context = context.clone()\n        context[:, head] = 0 * layer * at\n        return context\n\n"
         "    before = model(ids)[0][0, -1].log_softmax(dim=-1)[token]\n"
         "    after = model(ids, edit=edit)[0][0, -1].log_softmax(dim=-1)[token]\n    return before - after\n",
-        "It builds on lines 3 to 5.",
+        "Its value depends on lines 3 to 5.",
     ),
     (  # of a loop that leaves a cell out, its bounds
         "6.1",
@@ -354,8 +354,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_softmax(scores):\n    largest = 0.0\n    for score in scores:\n        if score > largest:\n"
         "            largest = score\n    powers = torch.exp(scores - largest)\n    return powers / powers.sum()\n",
         "The 0 in `powers.sum()` comes from `torch.exp(scores - largest)` in line 6."
-        " There, `scores - largest` is `[-1000, -1001]`. Why does it give 0?\nIt builds on line 2, `largest = 0.0`, and"
-        " line 4, `if score > largest:`.",
+        " There, `scores - largest` is `[-1000, -1001]`. Why does it give 0?\n"
+        "Its value depends on lines 2, 4 and 5.",
     ),
     (  # a list of lists is followed to the lines that made its numbers
         "6.2",
@@ -460,8 +460,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "10.4",
         "def my_gated(context, x, W_gate):\n    merged = context.transpose(1, 2).flatten(2)\n"
         "    return merged * (x @ W_gate.T)\n",
-        "Begin with line 3, `return merged * (x @ W_gate.T)`. Does each part of it do what you need?\n"
-        "It builds on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
+        "Begin with line 3, `return merged * (x @ W_gate.T)`. Print each part of it: is that what you need?\n"
+        "Its value depends on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
     ),
     (  # one of two values that go into the result is no place because the whole result could stand there
         "8.2",
@@ -488,7 +488,9 @@ def test_what_is_not_proven_is_a_place(id, code, words):
 
 def test_the_smallest_input_that_fails_is_told_and_it_is_one_that_the_text_allows():
     message = heard("1.2", "def my_softmax(scores):\n    return scores.exp() / scores.exp().sum()\n").message
-    assert message.startswith("Input: `scores` = `[1000, 1001]`. You return `[nan, nan]`; expected `[0.2689, 0.7311]`.")
+    assert message.startswith(
+        "Input: `scores` = `[1000, 1001]`.\nYou return `[nan, nan]`; expected `[0.2689, 0.7311]`."
+    )
     message = heard(
         "7.1", "def my_next_token_losses(scores, tokens):\n    return scores.log_softmax(-1)[:-1, 0]\n"
     ).message

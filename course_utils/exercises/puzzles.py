@@ -17,7 +17,7 @@ FARTHER = (3, 10, 30)  # factors that show whether only the distances between sc
 LARGEST = 1e9  # products of such numbers are still far from the largest of float32
 
 TOO_CLOSE = "The right words score highest, but not by enough. How far apart must the scores be?"
-TOO_FAR = "The scores are too far apart. How close together must they be?"
+TOO_FAR = "The scores are too far apart: if all were smaller, the weights would be right. How close must they be?"
 OTHER_WAY = "The words that should have the highest scores have the lowest. Which sign is wrong?"
 SWAPPED = (
     "If W_query and W_key changed places, the weights would be right. Which of them belongs to the token that attends?"
@@ -197,11 +197,11 @@ def example(reading, head, row):
         most, lack = max(over, key=over.get), min(over, key=over.get)
         if max(over[most], -over[lack]) > MISPLACED:  # otherwise words of the same name make up for each other
             break
-    return (
-        f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {near(found[most]):.2f} of its weight to'
-        f" {most} and {near(found[lack]):.2f} to {lack}. It should give {near(wanted[most]):.2f} and"
-        f" {near(wanted[lack]):.2f}, to within {MISPLACED:.2f}."
-    )
+    told = [name for name in (most, lack) if abs(over[name]) > MISPLACED] or [most, lack]
+    gives = " and ".join(f"{near(found[name]):.2f} to {name}" for name in told).replace(" to ", " of its weight to ", 1)
+    given = " and ".join(f"{near(wanted[name]):.2f}" for name in told)
+    asker = f'In "{" ".join(reading.words)}", {quoted(reading, row)}'
+    return f"{asker} gives {gives}. It should give {given}, to within {MISPLACED:.2f}."
 
 
 def by_name(names, weights):

@@ -12,10 +12,20 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from course_utils.explaining import candidates, examples, fixes, locate, sentences
+from course_utils.explaining import candidates, examples, fixes, locate, puzzle_lines, sentences
 from course_utils.explaining import program as programs
 from course_utils.explaining.known_values import is_uninformative, tensors_in
-from course_utils.explaining.lines import MOVING, Makers, is_empty, is_plain, look_at, place_of, with_code, with_way_out
+from course_utils.explaining.lines import (
+    MOVING,
+    REGROUPING,
+    Makers,
+    is_empty,
+    is_plain,
+    look_at,
+    place_of,
+    with_code,
+    with_way_out,
+)
 from course_utils.explaining.program import MODULES, Fix, changed_name, changes_in_place, cuts_gradients, name_of
 from course_utils.explaining.sentences import QUESTIONS, say
 from course_utils.judging import contract, differences, errors, judge, untrusted_replies
@@ -67,7 +77,7 @@ def explain_result(exercise, program, runner, data, result):
     does. data: what the answer replied, as it came back.
     """
     if exercise.open_ended:
-        return result
+        return explain_puzzle(exercise, program, runner, data, result) if program else result
     small = None
     with contextlib.suppress(Exception):  # a sentence more is no reason to lose the result
         number, trouble = first_trouble(exercise, data)
@@ -79,6 +89,15 @@ def explain_result(exercise, program, runner, data, result):
                 result = replace(result, message=message, maps=judge.maps_to_draw(*small))
         if program:
             return with_explanation(Search(exercise, program, runner, number, trouble, small), result)
+    return result
+
+
+def explain_puzzle(exercise, program, runner, data, result):
+    """The result of a wrong answer to a puzzle with the lines in its message that it is about."""
+    with contextlib.suppress(Exception):
+        case = wrong_cases(exercise, [0], data)[0]
+        steps = untrusted_replies.steps(runner.watch(exercise.calls[0]), len(program.nodes))
+        return puzzle_lines.with_lines(exercise, locate.Flow(program, steps), case, result)
     return result
 
 
@@ -268,16 +287,21 @@ class Search:
             return True
         written_on = [k for name in self.flow.names_made_by(number) for k in self.flow.makers[name]]
         if any(isinstance(self.program.nodes[k], ast.stmt) and k in self.flow.places for k in written_on):
-            return self.flow.places[number][-1] != self.result  # what it held later counts
+            return True  # what it held later counts
         if got is None:
             return False
         if isinstance(self.flow.node(self.result), ast.BinOp) and is_same(own, got):  # which only hands it on
             return True
         return len(own) > 1 and own.dtype is not torch.int64 and is_moved(got, wanted) and is_moved(own, right)
 
+    @functools.cached_property
+    def new_calls(self):
+        """A few calls like the one that goes wrong, with other numbers."""
+        return examples.new_calls(self.exercise, replace(self.call, check_contract=False))
+
     def mendable_anew(self, found):
         """The rows of `mendable` that hold for a new input as well, if one is found and the answer fails on it."""
-        for call in examples.new_calls(self.exercise, replace(self.call, check_contract=False)):
+        for call in self.new_calls:
             asked = self.exercise.asking(call)
             if wrong_cases(asked, [0], self.runner.reply([call]), False):
                 again = self.mendable(self.flow_of(call), asked.values_on_the_way(0), asked, 0, [*found])
@@ -403,8 +427,7 @@ class Search:
         sure = self.trouble.breaks_contract or fix.kind == "result thrown away"
         if not sure and (self.is_outside(fix) or not self.on_known_way(fix)):
             return False
-        calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))
-        calls += self.small[0].calls if self.small else []
+        calls = [*self.new_calls, *(self.small[0].calls if self.small else ())]
         found = self.runner.try_fixes([fix], calls)[0] if calls else []
         pairs = zip(calls, found)
         return not any(wrong_cases(self.exercise.asking(call), [0], [reply], False) for call, reply in pairs)
@@ -606,22 +629,35 @@ class Search:
             )
             return self.with_makers(words, [place])
         relation = sentences.relation(turns[0][0], turns[1][0], "it") if len(turns[0]) == 1 else ""
-        words = self.words_on_value(number, place, True, [relation] if relation else [])
-        names = self.flow.names_made_by(number)  # what is written on them later
-        later = [self.program.nodes[k] for name in names for k in self.flow.makers[name]]
-        later = [each.lineno for each in later if isinstance(each, ast.stmt) and changed_name(each)]
+        question = self.question_on_entry(place, *(each[turn] for each in turns))
+        words = self.words_on_value(number, place, True, [relation] if relation else [], question)
         behind = [each for each in self.block[1] if not isinstance(self.flow.steps[each][1], int)]  # no counters
-        return self.with_makers(words, [place], [*self.lines_behind(behind), *later])
+        return self.with_makers(words, [place], self.lines_behind(behind))
 
-    def words_on_value(self, number, place, proven, seen_of_it=()):
-        """The sentences on the value of an expression in a step of the call that is shown."""
+    def question_on_entry(self, place, own, right):
+        """The question on the first wrong entry of a step's mask, or indices; "" for others."""
+        value = self.value_of(self.shown, place)
+        if value is None or value.shape != own.shape or own.shape != right.shape or value.dtype.is_floating_point:
+            return ""
+        differs, (_, got, wanted) = own != right, self.ends
+        if got is not None and wanted is not None and got.shape == wanted.shape == own.shape:
+            differs = differs & (got != wanted)  # others make no difference
+        first = next(iter(differs.nonzero().tolist()), None)
+        turn = sentences.turn(self.when(place))
+        return QUESTIONS["entry_of_value"].format(value[tuple(first)].item(), first, turn) if first else ""
+
+    def words_on_value(self, number, place, proven, seen_of_it=(), question=""):
+        """The sentences on the value of an expression in a step of the call that is shown.
+
+        question: where there is no room for a value that is proven to be wrong, if there is one.
+        """
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
         seen = self.value_in_words(self.shown.steps[place][1])
         whole = node in (statement, getattr(statement, "value", None))
         where = f"`{sentences.shortened(self.program.code_of(node))}` in line {node.lineno}"
         where = place_of(self.program, statement) if whole else where
-        given = [say("seen", when=self.when(place), value=seen)] if seen else []
+        given = [say("is" if name_of(node) else "seen", when=self.when(place), value=seen)] if seen else []
         if not proven:
             if seen and whole:  # what it works with, where that stands in the same line
                 makers = {None, *self.shown.makers}  # an argument is shown already
@@ -636,7 +672,7 @@ class Search:
             if len({*sizes}) == 2:
                 question = QUESTIONS["dropped" if sizes[0] < sizes[1] else "added"]
             return " ".join([say("begin", place=where), *given, question])
-        question = not given and not seen_of_it and self.question_on_names(place) or QUESTIONS["value"]
+        question = not given and not seen_of_it and (question or self.question_on_names(place)) or QUESTIONS["value"]
         return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), question])
 
     def question_on_names(self, place):
@@ -644,7 +680,10 @@ class Search:
         node = self.shown.node(place)
         turn = sentences.turn(self.when(place))
         if isinstance(node, ast.Subscript) or fixes.called(node) in MOVING:
-            return QUESTIONS["whole"].format(turn=turn)
+            kind = "dimensions" if fixes.called(node) in REGROUPING else "picked" if not fixes.called(node) else "moved"
+            shape = sentences.brief(self.shown.steps[place][1], True)
+            seen = say("shape", when=self.when(place), shape=shape) if "shape" in shape else ""
+            return f"{seen} {QUESTIONS[kind].format(turn='' if seen else turn)}".strip()
         called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
         read = [part for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
         read = [part for part in read if part not in called and part.id != "self"]
@@ -673,7 +712,8 @@ class Search:
             return sentences.when([], f"iteration {runs.index(place) + 1}")
         around = next(self.program.enclosing(node, ast.FunctionDef))
         passed = {each.arg: self.shown.last(self.shown.makers_at(node, each.arg), place) for each in around.args.args}
-        given = [(name, self.shown.steps[at][1]) for name, at in passed.items() if at is not None]
+        passed = {name: at for name, at in passed.items() if at is not None and not is_literal(self.shown.node(at))}
+        given = [(name, self.shown.steps[at][1]) for name, at in passed.items()]
         given = [
             (name, self.value_in_words(value)) for name, value in given if getattr(value, "numel", int)() <= MOST_TOLD
         ]
@@ -682,7 +722,11 @@ class Search:
         calls = [k for k in self.shown.places if self.program.definition(self.program.nodes[k]) is around]
         after = min((at for k in calls for at in self.shown.places[k] if at > place), default=place)
         several = len({self.program.nodes[k].lineno for k in calls}) > 1
-        run = f"the call in line {self.shown.node(after).lineno}" if several else f"call {runs.index(place) + 1}"
+        run = (
+            f"the call in line {self.shown.node(after).lineno}"
+            if several
+            else f"call {runs.index(place) + 1} of `{around.name}`"
+        )
         return sentences.when(self.turn_of(after), run)
 
     def turn_of(self, place):
@@ -710,9 +754,9 @@ class Search:
                 there = sentences.there(self.named(self.shown.operands(place)))
                 becomes = "" if lost in ("nan", left) else f", which becomes {left},"
                 what = f"{lost}{becomes}"
-                words = say("lost", what=what, code=code, line=node.lineno, turn=turn, there=there)
-                question = QUESTIONS["lost"].format(lost)
-                return self.words_on_zeros(words, place) or self.with_makers(f"{words} {question}", [place])
+                words = functools.partial(say, "lost", what=what, code=code, line=node.lineno, turn=turn)
+                told = f"{words(there=there)} {QUESTIONS['lost'].format(lost)}"
+                return self.words_on_zeros(words(there=""), place) or self.with_makers(told, [place])
         return ""
 
     def words_on_zeros(self, words, lost):
@@ -767,6 +811,9 @@ class Search:
             return f"{say('look_at', place=sentences.block_of(lines))} {QUESTIONS['lines']}"
         tests = self.program.enclosing(self.flow.end(), ast.If)  # under which it returns
         tests = [each.lineno for each in tests]
+        if is_literal(self.shown.node(end)):  # then what counts is when it runs
+            deciding = map(self.shown.node, self.shown.deciding(end))
+            tests += [each.lineno for each in deciding if not is_plain(self.program, each)]
         if got.ndim > wanted.ndim:
             behind = map(self.shown.node, self.shown.behind([end]))
             tests += [node.lineno for node in behind if adds_dimension(node)]
@@ -808,17 +855,26 @@ class Search:
         lines = with_code(self.program, lines - {first})
         return f"{words}\n{say('look_at', place=sentences.lines_of(lines))}" if lines else words
 
-    def words_on_appended(self, entry, node, got):
-        """The same for what became of a list, to which one entry was appended in each turn."""
+    def words_on_appended(self, entry, node, got, span=(0, None), above=()):
+        """The same for what became of a list, to which one entry was appended in each turn.
+
+        span: the first step that counts, and the one before which all are. above: the place of `got` in the result.
+        """
         names = {name_of(part) for part in ast.walk(node)} & {*self.shown.makers}
         made = [self.program.nodes[each] for name in names for each in self.shown.makers[name]]
         made = [each.value.args[0] for each in made if isinstance(each, ast.Expr) and each.value.func.attr == "append"]
         places = sorted(at for each in made for at in self.shown.places.get(self.program.numbers[id(each)], []))
+        places = [at for at in places if at in range(len(self.shown.steps))[slice(*span)]]
         if len(names) != 1 or len(places) != len(got):
             return ""
-        value = self.value_of(self.shown, place := places[entry[0]])
-        same = value is not None and is_same(value, got[entry[0]])
-        return self.words_on_making("appended", entry[:1], place, self.shown.node(place)) if same else ""
+        place, part = places[entry[0]], got[entry[0]]
+        value = self.value_of(self.shown, place)
+        if value is None or not is_same(value, part):
+            return ""
+        above, node = (*above, entry[0]), self.shown.node(place)
+        span = max((at + 1 for at in places if at < place), default=0), place
+        inner = part.ndim and len(entry) > 1 and self.words_on_appended(entry[1:], node, part, span, above)
+        return inner or self.words_on_making("appended", above, place, node)
 
     def words_on_making(self, kind, entry, place, node):
         """The sentences on the step that made an entry, and on the values that it worked with."""
@@ -844,8 +900,12 @@ class Search:
     def named(self, places, but=()):
         """(code, words) for the values of a few steps that a sentence has room for."""
         found = [(self.shown.node(each), sentences.brief(self.shown.steps[each][1])) for each in places]
-        found = [(node, words) for node, words in found if words[:2] == "is" and not isinstance(node, ast.Tuple)]
-        named = [(self.program.code_of(node), words) for node, words in found if not is_literal(node)]
+        found = [
+            (node, words)
+            for node, words in found
+            if "shape" not in words and not isinstance(node, (ast.List, ast.Tuple))
+        ]
+        named = [(self.program.code_of(node), words) for node, words in found if words and not is_literal(node)]
         return [each for each in dict.fromkeys(named) if each[0] not in but][:MOST_NAMES]
 
     def words_on_start(self, places):

@@ -12,7 +12,7 @@ from course_utils.explaining.sentences import say
 MOST_LINES = 2  # lines named besides the first
 MOVING = {  # functions and methods that only move numbers
     "cat", "stack", "view", "reshape", "flatten", "unflatten", "transpose", "permute", "squeeze", "unsqueeze", "repeat",
-    "tensor",
+    "repeat_interleave", "expand", "tensor",
 }  # fmt: skip
 REGROUPING = ("view", "reshape", "unflatten", "flatten")  # after which the same numbers may stand elsewhere
 UNWATCHED = (ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
@@ -46,9 +46,10 @@ class Makers:
             lines |= self.flow.lines_through(name)
             lines |= {self.flow.node(each).lineno for each in self.flow.written_through(at, place)}
             regrouped = any(fixes.called(self.program.nodes[each]) in REGROUPING for each in makers)
+            sliced = any(map(has_worked_out_slice, map(self.program.nodes.__getitem__, makers)))
             unsure = len(makers) > 1 or regrouped and not self.known.contains_exact(value)
             picked = level != 3 and name != changed_name(node) and self.is_picked(node, makers)
-            if not picked and not self.is_told(value, level, only_unknown and not unsure):
+            if not picked and not sliced and not self.is_told(value, level, only_unknown and not unsure):
                 continue
             lines |= self.lines_that_skipped([self.program.nodes[k] for k in makers if k not in self.flow.places])
             for number, ran in self.last_made(name, makers, place, level, node):
@@ -108,8 +109,8 @@ class Makers:
         return lines | self.lines(ran, True, 2, maker) if level != 2 else lines
 
     def lines_that_skipped(self, nodes):
-        """The lines of the conditions that kept nodes from running."""
-        found = set()
+        """The lines of nodes that did not run, and of the conditions that kept them from it."""
+        found = {each.lineno for each in nodes}
         for statement in map(self.program.statement_of, nodes):
             around = [*self.program.enclosing(statement, (ast.For, ast.While, ast.FunctionDef))]
             tests = [test for each in around for test in locate.leaving(each) if test.lineno < statement.lineno]
@@ -183,6 +184,12 @@ def is_plain(program, node):
         return not limited and not any(isinstance(each, (ast.Constant, ast.BinOp, ast.Slice)) for each in others)
     values = getattr(statement.value, "elts", [statement.value]) if isinstance(statement, ast.Assign) else []
     return bool(values) and all(map(locate.asks_for_size, values))
+
+
+def has_worked_out_slice(node):
+    """Whether an expression takes a part whose bounds are worked out in it, such as `x[: t + 1]`."""
+    slices = [part for part in ast.walk(node) if isinstance(part, ast.Slice)]
+    return any(isinstance(part, (ast.BinOp, ast.Call)) for each in slices for part in ast.walk(each))
 
 
 def runs_over_values(statement):

@@ -120,7 +120,7 @@ def brief(value, shapes=False):
         return f"is {differences.rounded(value, 4)}"
     if isinstance(value, list) and len(value) <= MOST_NUMBERS and all(type(each) in (int, float) for each in value):
         return f"is `{differences.rounded(value, 4)}`"
-    return f"has {len(value)} entries" if isinstance(value, list) else ""
+    return f"has {len(value)} entr{'y' if len(value) == 1 else 'ies'}" if isinstance(value, list) else ""
 
 
 def words_in(text):

@@ -149,7 +149,7 @@ def describe_wrong_case(exercise, case):
     if isinstance(case.call, LayerCall) and exercise.chapter > 3:  # chapter 4 brings the modes
         mode = " (training mode)" if case.call.training else " (evaluation mode)"
     given = differences.describe_arguments(case.arguments, exercise.parameter_names)
-    return f"Input{mode}: {given}. {case.problem} {mask_words(exercise, case)}".rstrip()
+    return f"Input{mode}: {given}.\n{case.problem} {mask_words(exercise, case)}".rstrip()
 
 
 def mask_words(exercise, case):

@@ -84,10 +84,12 @@ function example({ reading, head }, row) {
   }
   const values = [...over.values()];
   const [more, less] = [values, values.map((value) => -value)].map((each) => [...over.keys()][first(each)]);
-  return `In "${reading.words.join(" ")}", ${quoted(reading, row)} gives ${told(found.get(more))} of its weight to ` +
-    `${more} and ${told(found.get(less))} to ${less}. It should give ${told(wanted.get(more))} and ${
-      told(wanted.get(less))
-    }, to within ${told(MISPLACED)}.`;
+  const off = [more, less].filter((name) => near(Math.abs(over.get(name))) > MISPLACED);
+  const both = off.length ? off : [more, less];
+  const gives = both.map((name) => `${told(found.get(name))} to ${name}`).join(" and ");
+  return `In "${reading.words.join(" ")}", ${quoted(reading, row)} gives ${
+    gives.replace(" to ", " of its weight to ")
+  }. It should give ${both.map((name) => told(wanted.get(name))).join(" and ")}, to within ${told(MISPLACED)}.`;
 }
 
 function overWeights(names, reading, head, row) {
@@ -136,7 +138,7 @@ function habit(wrong, ways) {
 
 function changeOfScores(tried) {
   const close = "The right words score highest, but not by enough. How far apart must the scores be?",
-    far = "The scores are too far apart. How close together must they be?";
+    far = "The scores are too far apart: if all were smaller, the weights would be right. How close must they be?";
   const changes = [
     ...FARTHER.map((by) => [close, (scores) => times(scores, (score) => score * by)]),
     ...FARTHER.map((by) => [far, (scores) => times(scores, (score) => score / by)]),
