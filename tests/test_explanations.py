@@ -11,7 +11,7 @@ import torch
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.exercises.solutions import PACKAGE
-from course_utils.explaining import explain, program, sentences
+from course_utils.explaining import program, search, sentences
 from course_utils.explaining.fixes import fixes_at
 from course_utils.explaining.program import LoopLimit, parse_program
 from course_utils.judging.calls import FunctionCall, reply_to
@@ -108,7 +108,7 @@ ENDLESS = """def my_attention(queries, keys, values):
 @pytest.fixture(autouse=True)
 def time_enough(monkeypatch):
     """A machine that is busy finds as much as one that is not."""
-    for module in (explain, program):
+    for module in (search, program):
         monkeypatch.setattr(module, "MOST_SECONDS", 60)
 
 

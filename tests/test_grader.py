@@ -19,7 +19,7 @@ from course_tools.grading.reports import ReportStore, Student, Task
 from course_tools.grading.sandbox.sandbox import Outcome
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
-from course_utils.explaining import explain
+from course_utils.explaining import search
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored
@@ -109,7 +109,7 @@ def agreements():
     seen = Counter()
     for chapter, row in rounds(every=20):
         place = seen[chapter]
-        tried = explain.MOST_TRIED if place == 2 else FEW_TRIED
+        tried = search.MOST_TRIED if place == 2 else FEW_TRIED
         marks = () if (place, chapter) in ONCE else more_answers if (place, chapter) in MORE else many_answers
         yield pytest.param(BEST, chapter, row, tried, id=f"{chapter}-{place}", marks=marks)
         for way in OTHERS if not place else []:
@@ -124,7 +124,7 @@ def test_grading_says_what_check_says(chapter, row, tried, graders_sandbox, monk
     monkeypatch.setenv("COURSE_PROGRESS", "")
     monkeypatch.setattr(grader, "remembered_results", {})
     for most in ("MOST_TRIED", "MOST_TRIED_LAYERS"):
-        monkeypatch.setattr(explain, most, min(tried, getattr(explain, most)))
+        monkeypatch.setattr(search, most, min(tried, getattr(search, most)))
     texts = {id: IMPORTS + answer.code for id, answer in row.items()}
     found, _ = grade_in(graders_sandbox, packed(notebook(texts, chapter=chapter)))
     for id, answer in row.items():
