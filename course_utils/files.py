@@ -65,11 +65,10 @@ def locked(path, seconds=math.inf, waiting=""):
 
 def try_lock(lock):
     """Try to lock an open file. Returns False while another process holds the lock."""
-    try:
+    with contextlib.suppress(OSError):
         if sys.platform == "win32":
             msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
-    except OSError:
-        return False
+    return False

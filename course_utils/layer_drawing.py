@@ -16,8 +16,7 @@ __all__ = ["show_layer"]
 
 PARTS = ("scores", "projections", "mask", "dropout", "heads")  # what chapters 1 to 5 add
 QUERIES, KEYS, VALUES = COLUMNS = range(3)
-ALL = QUERIES, VALUES  # the columns from ... to
-SCORED = QUERIES, KEYS
+SCORED = COLUMNS[:VALUES]
 
 LEFT, COLUMN, APART = 8, 118, 6  # pixels: the margin, a column's width, the space between two
 HEIGHT, LINE, GAP = 23, 13, 10  # of a box, of a line of text on an arrow, of an arrow without text
@@ -29,11 +28,11 @@ OLD, NEW = ("#f4f4f4", "#8a8f98", 1, "normal"), ("#fbe3d3", COLOURS[1], 2, "bold
 
 @dataclass(frozen=True)
 class Step:
-    """A box. columns: the first and last. out: {column: the text at its arrow, or ""}."""
+    """A box. columns: those that it covers. out: {column: the text at its arrow, or ""}."""
 
     part: str
     words: str
-    columns: tuple[int, int]
+    columns: range
     out: dict[int, str]
 
 
@@ -66,17 +65,17 @@ def rows_upto(part: str) -> list[list[Step]]:
     first = dict.fromkeys(COLUMNS, "") if "projections" in parts else named
     names = ["query", "key", "value"]
     steps = [
-        [Step("scores", f"inputs ({batch}T, d_in)", ALL, first)],
-        [Step("projections", f"times W_{name}", (c, c), {c: named[c]}) for c, name in enumerate(names)],
-        [Step("heads", "split into heads", ALL, dict.fromkeys(COLUMNS, "(B, num_heads,\nT, head_dim)"))],
+        [Step("scores", f"inputs ({batch}T, d_in)", COLUMNS, first)],
+        [Step("projections", f"times W_{name}", COLUMNS[c : c + 1], {c: named[c]}) for c, name in enumerate(names)],
+        [Step("heads", "split into heads", COLUMNS, dict.fromkeys(COLUMNS, "(B, num_heads,\nT, head_dim)"))],
         [Step("scores", "queries times keys", SCORED, {QUERIES: f"scores {table}"})],
         [Step("mask", "hide the future: −∞", SCORED, {QUERIES: ""})],
         [Step("projections", f"divide by √{divisor}", SCORED, {QUERIES: ""})],
         [Step("scores", "softmax", SCORED, {QUERIES: f"weights {table}"})],
         [Step("dropout", "dropout (in training)", SCORED, {QUERIES: ""})],
-        [Step("scores", "weighted sum of the values", ALL, {QUERIES: f"context {mixed}"})],
-        [Step("heads", "merge the heads", ALL, {QUERIES: output})],
-        [Step("heads", "out_proj", ALL, {QUERIES: output})],
+        [Step("scores", "weighted sum of the values", COLUMNS, {QUERIES: f"context {mixed}"})],
+        [Step("heads", "merge the heads", COLUMNS, {QUERIES: output})],
+        [Step("heads", "out_proj", COLUMNS, {QUERIES: output})],
     ]
     return [row for row in steps if row[0].part in parts]
 
@@ -84,17 +83,16 @@ def rows_upto(part: str) -> list[list[Step]]:
 # --- how it is drawn --------------------------------------------------------------------------------------------------
 
 
-def edges(columns: tuple[int, int]) -> tuple[int, int]:
+def edges(columns: range) -> tuple[int, int]:
     """The left and the right edge of a box, in pixels."""
-    first, last = columns
-    return LEFT + first * (COLUMN + APART), LEFT + last * (COLUMN + APART) + COLUMN
+    return LEFT + columns[0] * (COLUMN + APART), LEFT + columns[-1] * (COLUMN + APART) + COLUMN
 
 
 def drawing(new: str) -> Figure:
     """The Figure of the layer up to a part, with the steps of this part marked as new."""
     rows = rows_upto(new)
     gaps = [GAP + LINE * max(len(text.splitlines()) for step in row for text in step.out.values()) for row in rows]
-    wide, high = edges(ALL)[1] + LEFT, HEIGHT * len(rows) + sum(gaps) + 2 * LEFT + 4
+    wide, high = edges(COLUMNS)[1] + LEFT, HEIGHT * len(rows) + sum(gaps) + 2 * LEFT + 4
     figure = Figure(figsize=(wide / DOTS_PER_INCH, high / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, wide), ylim=(high, 0))
     axes.axis("off")
@@ -103,16 +101,12 @@ def drawing(new: str) -> Figure:
         for step in row:
             box(axes, step, tops[k], step.part == new)
             for column, text in step.out.items():
-                below = (top for top, later in zip(tops[k + 1 :], rows[k + 1 :]) if covers(later, column))
+                later = zip(tops[k + 1 :], rows[k + 1 :])
+                below = (top for top, steps in later if any(column in each.columns for each in steps))
                 end = next(below, tops[k] + HEIGHT + gaps[k])  # the last arrow leaves the drawing
-                arrow(axes, edges((column, column))[0] + FOOT, tops[k] + HEIGHT, end, text)
-    box(axes, Step(new, f"new in chapter {1 + PARTS.index(new)}", (VALUES, VALUES), {}), high - HEIGHT - 4, True)
+                arrow(axes, edges(COLUMNS[column:])[0] + FOOT, tops[k] + HEIGHT, end, text)
+    box(axes, Step(new, f"new in chapter {1 + PARTS.index(new)}", COLUMNS[VALUES:], {}), high - HEIGHT - 4, True)
     return figure
-
-
-def covers(row: list[Step], column: int) -> bool:
-    """Whether a box of this row covers a column."""
-    return any(step.columns[0] <= column <= step.columns[1] for step in row)
 
 
 def box(axes: Axes, step: Step, top: float, new: bool) -> None:
@@ -120,8 +114,9 @@ def box(axes: Axes, step: Step, top: float, new: bool) -> None:
     left, right = edges(step.columns)
     fill, frame, width, weight = NEW if new else OLD
     axes.add_patch(Rectangle((left, top), right - left, HEIGHT, facecolor=fill, edgecolor=frame, linewidth=width))
-    middle = (left + right) / 2, top + HEIGHT / 2
-    axes.text(*middle, step.words, size=TEXT, ha="center", va="center_baseline", weight=weight)
+    axes.text(
+        (left + right) / 2, top + HEIGHT / 2, step.words, size=TEXT, ha="center", va="center_baseline", weight=weight
+    )
 
 
 def arrow(axes: Axes, x: float, start: float, end: float, text: str) -> None:

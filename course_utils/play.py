@@ -4,6 +4,7 @@ What belongs here: how a puzzle gets onto the page. Not: what it asks, which is 
 judges it, which is in `live/judge.js`.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,22 +44,13 @@ class Board:
     opening: Sequence[Mapping[str, Sequence[float]]] = ()
 
 
-def meaning(words: list[str]) -> np.ndarray:
-    """Embeddings (T, 4) of exercise 1.1."""
-    return np.array([chapter_1.MEANING[word] for word in words], dtype=float)
-
-
-def occurrence(words: list[str]) -> np.ndarray:
-    """A column for each word: the embeddings are what is looked for."""
-    return np.eye(len(GROUPS))[[GROUPS.index(word) for word in words]]
-
-
 GROUPS = list(chapter_1.GROUPS)
+OCCURRENCE = functools.partial(chapter_3.embedded, names=GROUPS)  # the embeddings are what is looked for
 HUNT, GIFT = "the cat chased the mouse because it was afraid", "Tom gave Anna the bike because she liked it"
 PLACES = chapter_5.POSITIONS
 PLACED = [*chapter_5.LETTERS, *(f"position {place}" for place in range(PLACES))]
-HUNTING = ("animal", "hunts", "action", "feeling"), HUNT, meaning, chapter_1.hunt, "torch.tensor({})"
-PAIRING = "bread and cheese and the mouse and cat", occurrence, chapter_1.grouped, "torch.tensor({})"
+HUNTING = ("animal", "hunts", "action", "feeling"), HUNT, chapter_1.embedded, chapter_1.hunt, "torch.tensor({})"
+PAIRING = "bread and cheese and the mouse and cat", OCCURRENCE, chapter_1.grouped, "torch.tensor({})"
 OF_PEOPLE = "matrices", list(chapter_2.PEOPLE), chapter_2.AXES, GIFT, chapter_2.embedded, chapter_2.meant_by_pronouns
 OF_PLACES = "matrices", chapter_5.LETTERS, PLACED, "c a d a b", chapter_5.placed, chapter_5.looking_back
 OF_LETTERS = "matrices", chapter_3.TOKENS, chapter_3.TOKENS, "<s> a b a c b", chapter_3.embedded

@@ -52,23 +52,7 @@ from course_utils.attention.teaching import (
 )
 
 __all__ = [
-    "Attention",
-    "Cache",
-    "CausalAttention",
-    "CrossAttention",
-    "LatentAttention",
-    "MultiHeadAttention",
-    "MultiHeadAttentionWrapper",
-    "RotaryTable",
-    "SelfAttention_v2",
-    "fused_attention",
-    "hidden_from",
-    "hidden_keys",
-    "masked_softmax",
-    "repeat_groups",
-    "rescaled",
-    "rotary_frequencies",
-    "rotate",
-    "turn_pairs",
-    "yarn",
-]
+    "Attention", "Cache", "CausalAttention", "CrossAttention", "LatentAttention", "MultiHeadAttention",
+    "MultiHeadAttentionWrapper", "RotaryTable", "SelfAttention_v2", "fused_attention", "hidden_from", "hidden_keys",
+    "masked_softmax", "repeat_groups", "rescaled", "rotary_frequencies", "rotate", "turn_pairs", "yarn",
+]  # fmt: skip

@@ -59,10 +59,11 @@ def fused_attention(
         values = F.pad(values, (0, 0, 1, 0))
     queries, keys, values = same_width(queries, keys, values)
 
+    how = {"scale": scale, "dropout_p": dropout}  # of the kernel
     if mask is None and num_new == num_tokens == window:
-        context = causal(queries, keys, values, scale, dropout)
+        context = causal(queries, keys, values, **how)
     else:
-        context = in_blocks(queries, keys, values, scale, dropout, num_tokens, window, mask)
+        context = in_blocks(queries, keys, values, num_tokens, window, mask, **how)
     context = context[..., :width]
     return context if empty is None else context.masked_fill(empty, 0.0)
 
@@ -89,27 +90,20 @@ def same_width(queries: Tensor, keys: Tensor, values: Tensor) -> list[Tensor]:
     return [F.pad(vectors, (0, zeros)) if zeros else vectors for vectors, zeros in missing]
 
 
-def causal(queries: Tensor, keys: Tensor, values: Tensor, scale: float, dropout: float) -> Tensor:
+def causal(queries: Tensor, keys: Tensor, values: Tensor, **how: Any) -> Tensor:
     """The context if each of T tokens sees itself and all before it, and the sink if there is one more key."""
     sinks = keys.shape[-2] - queries.shape[-2]  # 0 or 1
     if sinks:
         queries = F.pad(queries, (0, 0, 1, 0))  # one more query, whose result is not used
-    return kernel(queries, keys, values, scale=scale, dropout_p=dropout, is_causal=True)[..., sinks:, :]
+    return kernel(queries, keys, values, is_causal=True, **how)[..., sinks:, :]
 
 
 def in_blocks(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    scale: float,
-    dropout: float,
-    num_tokens: int,
-    window: int,
-    mask: Tensor | None,
+    queries: Tensor, keys: Tensor, values: Tensor, num_tokens: int, window: int, mask: Tensor | None, **how: Any
 ) -> Tensor:
     """The context of the n newest tokens, in blocks of queries, each with only the keys that it can see.
 
-    keys, values: of num_tokens tokens, after the sink if there is one. mask: None or (B, n, T); it hides more keys.
+    keys, values: of num_tokens tokens, after the sink if any. mask: None or (B, n, T), hides more keys. how: of kernel.
     """
     num_new, sinks = queries.shape[-2], keys.shape[-2] - num_tokens
     size = min(num_new, BLOCK, max(1, NUMBERS // window))
@@ -129,7 +123,7 @@ def in_blocks(
             invisible = hidden[-rows:, first - last :] | more  # (B, 1, rows, last - first)
             empty = invisible.all(dim=-1, keepdim=True)  # a row without a key is nan in some kernels
             bias = additive(F.pad(invisible & ~empty, (0, sinks)), queries.dtype)
-        context = kernel(queries[..., stop - rows : stop, :], seen, theirs, bias, scale=scale, dropout_p=dropout)
+        context = kernel(queries[..., stop - rows : stop, :], seen, theirs, bias, **how)
         contexts.append(context if mask is None else context.masked_fill(empty, 0.0))
     return torch.cat(contexts[::-1], dim=-2)
 

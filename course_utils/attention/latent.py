@@ -93,11 +93,7 @@ class LatentAttention(nn.Module):
         return self.out_proj(context.transpose(-3, -2).flatten(-2))
 
     def attend(
-        self,
-        x: Tensor,
-        cache: tuple[Tensor, Tensor] | None = None,
-        mask: Tensor | None = None,
-        absorbed: bool = False,
+        self, x: Tensor, cache: tuple[Tensor, Tensor] | None = None, mask: Tensor | None = None, absorbed: bool = False
     ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
         """What forward returns, with the weights (B, num_heads, n, T) in the middle."""
         queries, keys, values, cache = self.project(x, cache, absorbed)
@@ -105,11 +101,7 @@ class LatentAttention(nn.Module):
         return self.finish(weights @ values, absorbed), weights, cache
 
     def forward(
-        self,
-        x: Tensor,
-        cache: tuple[Tensor, Tensor] | None = None,
-        mask: Tensor | None = None,
-        absorbed: bool = False,
+        self, x: Tensor, cache: tuple[Tensor, Tensor] | None = None, mask: Tensor | None = None, absorbed: bool = False
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """The output for the n newest tokens x, and the cache: (B, T, latent_dim) and (B, T, rotary_dim).
 

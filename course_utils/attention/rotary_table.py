@@ -27,9 +27,8 @@ def yarn(
     times slower, and one with more than `fast` does not change; in between, the change is linear from pair to pair.
     truncate: start and end at whole pairs. mscale: how much scores grow, as named in DeepSeek's files.
     """
-    borders = [
-        head_dim * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (fast, slow)
-    ]  # the pair that turns so often
+    # the pairs that turn so often
+    borders = [head_dim * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (fast, slow)]
     first, last = (math.floor(borders[0]), math.ceil(borders[1])) if truncate else borders
     first, last = max(first, 0), min(last, head_dim - 1)
     pairs = torch.arange(head_dim // 2, dtype=torch.float64, device="cpu")

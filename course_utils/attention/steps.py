@@ -11,15 +11,7 @@ from torch import Tensor
 
 from course_utils.validation import check_mask
 
-__all__ = [
-    "hidden_from",
-    "hidden_keys",
-    "repeat_groups",
-    "rescaled",
-    "rotary_frequencies",
-    "rotate",
-    "turn_pairs",
-]
+__all__ = ["hidden_from", "hidden_keys", "repeat_groups", "rescaled", "rotary_frequencies", "rotate", "turn_pairs"]
 
 
 def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Tensor:

@@ -8,14 +8,7 @@ CrossAttention takes two: T tokens that ask and S that answer.
 import torch
 from torch import Tensor, nn
 
-from course_utils.validation import (
-    check_dropout,
-    check_heads,
-    check_input,
-    check_mask,
-    check_pair,
-    check_values,
-)
+from course_utils.validation import check_dropout, check_heads, check_input, check_mask, check_pair, check_values
 
 __all__ = [
     "CausalAttention",

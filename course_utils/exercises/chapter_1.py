@@ -1,5 +1,7 @@
 """The exercises of chapter 1, dot-product attention."""
 
+import itertools
+
 import numpy as np
 import torch
 
@@ -10,24 +12,16 @@ from course_utils.exercises.words import written
 
 # --- 1.1 a query ------------------------------------------------------------------------------------------------------
 
-HUNTERS, HUNTED = "hunters", "the hunted"
-MEANING = {  # word: (animal, hunts, action, feeling)
-    "cat": (1, 1, 0, 0),
-    "fox": (1, 1, 0, 0),
-    "mouse": (1, -1, 0, 0),
-    "hen": (1, -1, 0, 0),
-    "chased": (0, 0, 1, 0),
-    "slept": (0, 0, 1, 0),
-    "hungry": (0, 0, 0, 1),
-    "afraid": (0, 0, 0, 1),
-    "the": (0, 0, 0, 0),
-    "because": (0, 0, 0, 0),
-    "it": (0, 0, 0, 0),
-    "was": (0, 0, 0, 0),
+HUNTED = "the hunted"
+KINDS = {  # kind: its words, and the numbers of each: (animal, hunts, action, feeling)
+    "hunters": (("cat", "fox"), (1, 1, 0, 0)),
+    HUNTED: (("mouse", "hen"), (1, -1, 0, 0)),
+    "actions": (("chased", "slept"), (0, 0, 1, 0)),
+    "feelings": (("hungry", "afraid"), (0, 0, 0, 1)),
+    "other words": (("the", "because", "it", "was"), (0, 0, 0, 0)),
 }
-KIND = dict.fromkeys(MEANING, "other words") | dict.fromkeys(("cat", "fox"), HUNTERS)
-KIND |= dict.fromkeys(("mouse", "hen"), HUNTED) | dict.fromkeys(("chased", "slept"), "actions")
-KIND |= dict.fromkeys(("hungry", "afraid"), "feelings")
+KIND = {word: kind for kind, (words, _) in KINDS.items() for word in words}
+MEANING = {word: meaning for words, meaning in KINDS.values() for word in words}
 
 
 def sentences_with_a_hunted():
@@ -47,10 +41,14 @@ def hunt(words):
     return puzzles.Reading(words, wanted, [KIND[word] for word in words], askers=["your query"])
 
 
+def embedded(words):
+    """Embeddings (T, 4)."""
+    return np.array([MEANING[word] for word in words], dtype=float)
+
+
 def head_of_query(value, reading):
     query = puzzles.numbers(value, "Your query", 4)
-    scores = (np.array([MEANING[word] for word in reading.words]) @ query)[None]
-    return puzzles.Head(scores)
+    return puzzles.Head((embedded(reading.words) @ query)[None])
 
 
 QUERY = Puzzle(
@@ -108,12 +106,8 @@ def sentences_of_two_groups():
 
 def one_against_six():
     """Readings of the hardest sentences: six times the same word beside an animal and a food."""
-    return [
-        grouped([one, other, *[word] * 6])
-        for one in ("cat", "mouse")
-        for other in ("bread", "cheese")
-        for word in GROUPS
-    ]
+    found = itertools.product(("cat", "mouse"), ("bread", "cheese"), GROUPS)
+    return [grouped([animal, food, *[word] * 6]) for animal, food, word in found]
 
 
 def grouped(words):

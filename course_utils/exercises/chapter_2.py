@@ -54,10 +54,8 @@ def embedded(words):
     return np.array([PEOPLE[word] for word in words], dtype=float)
 
 
-LOOKUP = Puzzle(
-    **written("2.1"),
-    properties=(puzzles.behaves(puzzles.head_of_matrices(embedded), sentences_with_pronouns, one_among_ten),),
-)
+looks_up = puzzles.behaves(puzzles.head_of_matrices(embedded), sentences_with_pronouns, one_among_ten)
+LOOKUP = Puzzle(**written("2.1"), properties=(looks_up,))
 
 MATRIX = Exercise(
     **written("2.2"),
@@ -72,8 +70,7 @@ MATRIX = Exercise(
 
 def attention_call(T, d_in, d_out, seed):
     """A call with T tokens and three matrices."""
-    matrices = [normal(d_in, d_out, seed=seed + k) * 0.5 for k in range(1, 4)]
-    return [normal(T, d_in, seed=seed), *matrices]
+    return [normal(T, d_in, seed=seed), *(normal(d_in, d_out, seed=seed + k) * 0.5 for k in range(1, 4))]
 
 
 SELF_ATTENTION = Exercise(

@@ -20,9 +20,9 @@ def sequences(seed):
     return [[START, *letters] for letters in puzzles.sentences(seed, LETTERS, 4, 8)]
 
 
-def embedded(words):
-    """Embeddings (T, 5), an axis for each token."""
-    return np.eye(len(TOKENS))[[TOKENS.index(word) for word in words]]
+def embedded(words, names=TOKENS):
+    """Embeddings (T, len(names)), an axis for each name."""
+    return np.eye(len(names))[[names.index(word) for word in words]]
 
 
 def so_far(words):
@@ -37,12 +37,8 @@ def averaged(words):
     return puzzles.Reading(words, weights, words, context=weights @ named)
 
 
-AVERAGE = Puzzle(
-    **written("3.1"),
-    properties=(
-        puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), lambda: map(averaged, sequences(seed=302))),
-    ),
-)
+averages = puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), lambda: map(averaged, sequences(seed=302)))
+AVERAGE = Puzzle(**written("3.1"), properties=(averages,))
 
 CAUSAL_WEIGHTS = Exercise(
     **written("3.2"),
@@ -91,10 +87,8 @@ def before(words):
     return visible
 
 
-MEMORY = Puzzle(
-    **written("3.3"),
-    properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, before), sequences_of_letters, one_among_six),),
-)
+remembers = puzzles.behaves(puzzles.head_of_matrices(embedded, before), sequences_of_letters, one_among_six)
+MEMORY = Puzzle(**written("3.3"), properties=(remembers,))
 
 PADDING = Exercise(
     **written("3.4"),

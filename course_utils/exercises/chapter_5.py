@@ -29,7 +29,7 @@ def looking_back(words):
 
 def placed(words):
     """Vectors (T, 12): the letter, then the position."""
-    return np.hstack([np.eye(len(LETTERS))[[LETTERS.index(word) for word in words]], np.eye(POSITIONS)[: len(words)]])
+    return np.hstack([chapter_3.embedded(words, LETTERS), np.eye(POSITIONS)[: len(words)]])
 
 
 LOOK_BACK = Puzzle(
@@ -76,9 +76,9 @@ def layer_call(B, T, sizes, seed, mixed=False, qkv_bias=False, calls=1, training
         weights |= {f"{name}.bias": normal(d_out, seed=seed + 3 + k) for k, name in enumerate(PROJECTIONS)}
     weights["out_proj"] = normal(d_out, d_out, seed=seed + 6) if mixed else torch.eye(d_out)
     weights["out_proj.bias"] = normal(d_out, seed=seed + 7) if mixed else torch.zeros(d_out)
-    x = normal(B, T, d_in, seed=seed + 8)
+    inputs = [[normal(B, T, d_in, seed=seed + 8)]] * calls
     arguments = [*sizes] + [True] * qkv_bias  # False is what nobody has to say
-    return LayerCall(arguments, inputs=[[x]] * calls, weights=weights, seed=seed, training=training)
+    return LayerCall(arguments, inputs, weights, seed=seed, training=training)
 
 
 def apart(vectors, num_heads):

@@ -33,10 +33,8 @@ KEEP_MASK = Exercise(
 
 
 def step_of(B, num_heads, T, head_dim, seed):
-    """A call with T tokens in the cache."""
-    new = normal(3, B, num_heads, 1, head_dim, seed=seed)
-    old = normal(2, B, num_heads, T, head_dim, seed=seed + 1)
-    return [*new, *old]
+    """A call with a new token's query, key and value, and a cache with the keys and values of T tokens."""
+    return [*normal(3, B, num_heads, 1, head_dim, seed=seed), *normal(2, B, num_heads, T, head_dim, seed=seed + 1)]
 
 
 STEP = Exercise(

@@ -43,7 +43,6 @@ NARROW = [
     [0.51, 0.7, 0.3, 0.51, 0.7],
 ]
 
-
 TURNING_HEADS = Exercise(
     **written("8.2"),
     make_calls=lambda: [

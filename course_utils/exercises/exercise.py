@@ -67,7 +67,8 @@ class Exercise:
     @cached_property
     def reference(self):
         """The worked answer's Reply to each call, with which answers are compared."""
-        return untrusted_replies.read(run_calls(self.worked, self.calls), self.calls)
+        found = untrusted_replies.read(run_calls(self.worked, self.calls), self.calls)
+        return [replace(reply, argument_names=self.parameter_names) for reply in found]
 
     def asking(self, call):
         """The same exercise, which asks only for this call."""
@@ -91,8 +92,7 @@ class Exercise:
         called = getattr(self.worked, "forward", self.worked)
         return list(inspect.signature(called).parameters)[isinstance(self.worked, type) :]
 
-    # methods: the number of a call -> the intermediate values of right answers in it; one caches, the other, for a call
-    # that is made only once, does not
+    # Both return the intermediate values of right answers in a call, by its number; `known_values` caches them.
     known_values, values_on_the_way = solutions.known_values, solutions.values_on_the_way
 
 

@@ -38,10 +38,11 @@ def dropped_together(before, after):
     return None
 
 
-def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape)):
+def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape), what="number"):
     """A property: every number is either 0 or the old one times 1 / (1 - p), and about a share p of them is 0.
 
     dropping: case -> (numbers before, numbers after, p), or None. shape: case -> that of the result.
+    what: the numbers are.
     """
 
     def sentence(case):
@@ -63,8 +64,8 @@ def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape))
         if wrong.any():
             place = tuple(int(k) for k in np.argwhere(wrong)[0])
             return (
-                f"With p = {p}, the number at {list(place)} becomes {after[place]:.4f}. It should become 0, or"
-                f" {wanted[place]:.4f}, which is the number divided by 1 - p."
+                f"With p = {p}, the {what} at {list(place)} becomes {after[place]:.4f}. It should become 0, or"
+                f" {wanted[place]:.4f}, which is the {what} divided by 1 - p."
             )
         there = before != 0
         share = 1 - (np.abs(after[there]) > ROUNDING).mean()  # of those that were not 0
@@ -90,15 +91,14 @@ def drops_weights_correctly(projected, context=lambda case: case.got):
         after = recovered(context(case), values.numpy())
         return None if after is None else (weights.numpy(), after, case.call.arguments[3])
 
-    return drops_correctly(dropping, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1]))
+    return drops_correctly(dropping, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1]), "weight")
 
 
 def drops_independently(dropping):
     """A property of all cases together: the share that is dropped varies from call to call."""
 
     def sentence(case):
-        found = [dropping(other) for other in case.all_cases]
-        drawn = [(after, p) for _, after, p in filter(None, found) if p > 0]
+        drawn = [(after, p) for _, after, p in filter(None, map(dropping, case.all_cases)) if p > 0]
         if len(drawn) > 2 and len({(after == 0).sum() - round(after.size * p) for after, p in drawn}) == 1:
             after, p = drawn[0]
             return (

@@ -16,7 +16,7 @@ MISPLACED = 0.1  # the share of a row's weight that may be elsewhere
 FARTHER = (3, 10, 30)  # factors that show whether only the distances between scores are wrong
 LARGEST = 1e9  # products of such numbers are still far from the largest of float32
 
-TOO_CLOSE = "The right words score highest, but not by enough. How far apart must the scores be?"
+TOO_CLOSE = "The right words score highest, by {:.2f}: not by enough. How large must the gap be?"
 TOO_FAR = "The scores are too far apart: if all were smaller, the weights would be right. How close must they be?"
 OTHER_WAY = "The words that should have the highest scores have the lowest. Which sign is wrong?"
 SWAPPED = (
@@ -181,7 +181,7 @@ def wrong_attention(tried):
     row = int(off[worst].argmax())
     what = (
         habit(tried, wrong, habits)
-        or change_of_scores(tried)
+        or change_of_scores(tried, lead(*tried[worst], row))
         or habit(tried, wrong, uniform_habit)
         or question_on_scores(*tried[worst], row)
     )
@@ -259,10 +259,17 @@ def habit(tried, wrong, ways_of):
     return None
 
 
-def change_of_scores(tried):
-    """A sentence on the one change of the scores after which all would be right, or None."""
+def lead(reading, head, row):
+    """By how much the scores of the words that a row should find are above all others."""
+    wanted, seen = reading.weights[row] > 0, np.broadcast_to(head.visible, head.scores.shape)[row]
+    others = head.scores[row][seen & ~wanted]
+    return near(head.scores[row][wanted].min(initial=np.inf) - others.max(initial=-np.inf))
+
+
+def change_of_scores(tried, lead):
+    """A sentence on the one change of the scores after which all would be right, or None. lead: as from `lead`."""
     changes = [
-        *[(TOO_CLOSE, lambda scores, times=times: scores * times) for times in FARTHER],
+        *[(TOO_CLOSE.format(lead), lambda scores, times=times: scores * times) for times in FARTHER],
         *[(TOO_FAR, lambda scores, times=times: scores / times) for times in FARTHER],
         (OTHER_WAY, np.negative),
     ]

@@ -165,9 +165,10 @@ def place_of(program, statement):
 
 
 def with_way_out(statement):
-    """A statement, and the `break` or `continue` under it, if it is the condition for one."""
-    ways = statement.body[-1:] if isinstance(statement, ast.If) else []
-    return [statement, *(each for each in ways if isinstance(each, (ast.Break, ast.Continue)))]
+    """A statement; of a condition, also the `break` or `continue`, or the only assignment, under it."""
+    body = statement.body if isinstance(statement, ast.If) else []
+    kinds = (ast.Break, ast.Continue, *([ast.Assign] if len(body) == 1 else []))
+    return [statement, *(each for each in body[-1:] if isinstance(each, kinds))]
 
 
 def is_plain(program, node):

@@ -61,7 +61,8 @@ class Words(Search):
         if trouble.line and self.asked.check_contract:  # it stopped in a later call
             kept += self.program.state_changes()
         if kept or self.is_right_anew and trouble.error != "NameError":  # changes know the usual names
-            return say("kept", where=look_at(self.program, kept))
+            made = self.program.assignments_to([*filter(None, map(changed_name, kept))])
+            return say("kept", where=look_at(self.program, [*made, *kept]))
         if trouble.unplaced_parts:
             return look_at(self.program, self.program.assignments_to(trouble.unplaced_parts))
         if trouble.line:
@@ -158,8 +159,9 @@ class Words(Search):
             anew = [each for each in sources if each in within and isinstance(each, ast.expr)]
             written = [each for each in makers if each in within and isinstance(each, ast.stmt)]
             if written and not anew:
-                statement = self.program.statement_of(node)
-                return f"{look_at(self.program, [statement])} {sentences.question('the same again', '')}"
+                renamed = [each for each in others if name_of(each) and each in within]
+                statements = map(self.program.statement_of, [*renamed, node])
+                return f"{look_at(self.program, statements)} {sentences.question('the same again', '')}"
         return ""
 
     def stop_words(self):
@@ -180,8 +182,10 @@ class Words(Search):
         if only and not found:
             found = {line for each in places for line in self.makers.lines(each)}
         found |= {*more} - {self.shown.node(each).lineno for each in places}
-        depends = say("depends_on", place=sentences.lines_of(with_code(self.program, found))) if found else ""
-        return f"{words}\n{depends}".rstrip()
+        if not found:
+            return words
+        place = sentences.lines_of(with_code(self.program, found))
+        return f"{words}\n{say('depends_on', line=self.shown.node(places[0]).lineno, place=place)}"
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -213,21 +217,21 @@ class Words(Search):
                 "decides", place=place_of(self.program, test), value=value, other=not value, turn=turn, then=then
             )
             return self.with_makers(words, [place])
-        relation = sentences.relation(turns[0][0], turns[1][0], "it") if len(turns[0]) == 1 else ""
+        counts = turns[0].dtype is torch.int64  # places in another order are other places
+        relation = "" if counts or len(turns[0]) > 1 else sentences.relation(turns[0][0], turns[1][0], "it")
         question = self.question_on_entry(place, *(each[turn] for each in turns))
         words = self.words_on_value(number, place, True, [relation] if relation else [], question)
         behind = [each for each in self.block[1] if not isinstance(self.flow.steps[each][1], int)]  # no counters
         return self.with_makers(words, [place], self.lines_behind(behind))
 
     def question_on_entry(self, place, own, right):
-        """The question on the first wrong entry of a step's mask, or indices; "" for others."""
+        """The question on the first wrong entry of a step's mask; "" for others."""
         value = self.value_of(self.shown, place)
-        if value is None or value.shape != own.shape or own.shape != right.shape or value.dtype.is_floating_point:
+        _, got, wanted = self.ends  # where these do not have its shape, an entry may make no difference
+        shapes = {None if each is None else each.shape for each in (value, own, right, got, wanted)}
+        if None in shapes or len(shapes) > 1 or value.dtype is not torch.bool:
             return ""
-        differs, (_, got, wanted) = own != right, self.ends
-        if got is not None and wanted is not None and got.shape == wanted.shape == own.shape:
-            differs = differs & (got != wanted)  # others make no difference
-        first = next(iter(differs.nonzero().tolist()), None)
+        first = next(iter(((own != right) & (got != wanted)).nonzero().tolist()), None)
         turn = sentences.turn(self.when(place))
         return QUESTIONS["entry_of_value"].format(value[tuple(first)].item(), first, turn) if first else ""
 
@@ -253,7 +257,9 @@ class Words(Search):
             sizes = [each.ndim for each in self.ends[1:] if each is not None]
             returned = place == self.ends[0] and name_of(self.shown.node(self.shown.returned_step(self.trouble.part)))
             question = "returned" if returned and not self.shown.counters_at(place) else "begin"
-            question = QUESTIONS[question] if given else self.question_on_names(place) or QUESTIONS["line"]
+            question = (
+                QUESTIONS[question] if given else self.question_on_names(place) or QUESTIONS["line"].format(turn="")
+            )
             if len({*sizes}) == 2:
                 question = QUESTIONS["dropped" if sizes[0] < sizes[1] else "added"]
             return " ".join([say("begin", place=where), *given, question])
@@ -264,7 +270,8 @@ class Words(Search):
         """The question on the names in a step whose value has no room beside the input; "" for none, or many."""
         node = self.shown.node(place)
         turn = sentences.turn(self.when(place))
-        if isinstance(node, ast.Subscript) or fixes.called(node) in MOVING:
+        picks = isinstance(node, ast.Subscript) and not isinstance(node.value, ast.Call)
+        if picks or fixes.called(node) in MOVING:
             kind = "dimensions" if fixes.called(node) in REGROUPING else "picked" if not fixes.called(node) else "moved"
             shape = sentences.brief(self.shown.steps[place][1], True)
             seen = say("shape", when=self.when(place), shape=shape) if "shape" in shape else ""
@@ -285,7 +292,7 @@ class Words(Search):
             return f"Here,{turn.removeprefix(' when')}. {QUESTIONS['names'].format(names=listed, turn='')}"
         layer = "" if self.program.definition(node) else name_of(getattr(node, "func", None)) or ""
         unknown = told or names and name_of(node)
-        known = "whole" if name_of(node) else "inputs" if layer.startswith("self.") else "parts"
+        known = "whole" if name_of(node) else "inputs" if layer.startswith("self.") else "line"
         return QUESTIONS["names" if unknown else known].format(names=listed, layer=layer, turn=turn)
 
     def when(self, place):
@@ -360,7 +367,10 @@ class Words(Search):
                 turn = sentences.turn(self.when(place))
                 parts = {"whose": whose, "turn": turn, "there": sentences.there(there)}
                 zeros = say("zeros", code=code, line=node.lineno, **parts)
-                return self.with_makers(f"{words} {zeros} {QUESTIONS['lost'].format(0)}", [place])
+                made = map(self.shown.origin, self.shown.operands(place))
+                behind = [line for each in made for line in self.makers.lines(each)]
+                question = QUESTIONS["zero"].format(fixes.called(node))
+                return self.with_makers(f"{words} {zeros} {question}", [place], behind)
         return ""
 
     def words_on_block(self, places):
@@ -516,8 +526,11 @@ class Words(Search):
             return True
         if is_uninformative(value) or flow.is_unfinished(place):
             return False
-        in_loop = any(self.program.enclosing(flow.node(place), (ast.For, ast.While)))
-        return not known.contains_exact(value) or not in_loop and not flow.is_known(place, known)
+        if len(flow.places[flow.steps[place][0]]) == 1:
+            return not known.contains_exact(value) or not flow.is_known(place, known)
+        # of a few heads, each may be known
+        parts = value.flatten(0, -3) if isinstance(value, torch.Tensor) and value.ndim > 2 else [value]
+        return not all(map(known.contains_exact, parts))
 
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""

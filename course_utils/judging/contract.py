@@ -11,8 +11,8 @@ import torch
 from course_utils.judging import calls, differences, errors
 
 NO_GRADIENT = (
-    "The numbers are right, but no gradient reaches {}. Look for detach, no_grad, item, tolist, numpy, data, or"
-    " torch.tensor around a result."
+    "The numbers are right, but no gradient (derivative) reaches {}. Look for detach, no_grad, item, tolist, numpy,"
+    " data, or torch.tensor around a result."
 )
 WRONG_GRADIENT = (
     "The numbers are right, but the gradient that reaches {} is wrong. Look for detach, no_grad, item, tolist or"
@@ -125,17 +125,17 @@ def check_gradients(call, reply, reference):
         found |= {name: reply.gradients.get(name) for name in reply.parameters}
     for name, gradient in found.items():
         if not is_nonzero(gradient):
-            return NO_GRADIENT.format(leaf_name(name))
+            return NO_GRADIENT.format(leaf_name(name, reference))
     if not any(map(differences.problem, reference.values, reply.values)):
         for name, wanted in learned.items():
             if not gradients_close(wanted, found[name], largest):
-                return WRONG_GRADIENT.format(leaf_name(name))
+                return WRONG_GRADIENT.format(leaf_name(name, reference))
     return None
 
 
-def leaf_name(name):
-    """The name of a leaf in a message: the place of an argument, or the name of a parameter."""
-    return f"{differences.ORDINALS[min(int(name), 3)].lower()} argument" if name.isdigit() else f"`{name}`"
+def leaf_name(name, reference):
+    """The name of a leaf in a message: that of an argument, whose place is given, or of a parameter."""
+    return f"`{reference.argument_names[int(name)] if name.isdigit() else name}`"
 
 
 def gradient_to(name, reply):

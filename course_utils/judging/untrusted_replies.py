@@ -44,6 +44,7 @@ class Reply:
     layer, after one in the other mode), with the same random numbers and with others. flipped: those for tensors with
     their numbers in reverse order. other_sizes: those for other lengths and batches.
     gradients: {place of an argument or name of a parameter: its gradient}. backward_error: from the backward pass.
+    argument_names: of the worked answer alone, for messages.
     Of a layer: unplaced_weights: weights for which there is no parameter; extra_parameters: parameters for which there
     are no weights; same_initialization: two matrices that start from the same numbers; unregistered: tensors that are
     neither parameters nor buffers; in_plain_list: modules or tensors that a plain list or dict hides from PyTorch.
@@ -65,6 +66,7 @@ class Reply:
     unregistered: list[str] = field(default_factory=list)
     in_plain_list: list[str] = field(default_factory=list)
     unplaced_weights: list[str] = field(default_factory=list)
+    argument_names: list[str] = field(default_factory=list)
 
     @property
     def cut_short(self):

@@ -19,19 +19,7 @@ from course_utils.live.try_head import try_head
 from course_utils.live.try_layer import try_layer
 
 __all__ = [
-    "show_all_heads",
-    "show_attention",
-    "show_dropout",
-    "show_masking",
-    "show_padding",
-    "show_preferences",
-    "show_query_steps",
-    "show_rotary",
-    "show_scaling",
-    "show_shape_walk",
-    "show_tiles",
-    "try_head",
-    "try_language_model",
-    "try_layer",
-    "try_sentence",
-]
+    "show_all_heads", "show_attention", "show_dropout", "show_masking", "show_padding", "show_preferences",
+    "show_query_steps", "show_rotary", "show_scaling", "show_shape_walk", "show_tiles", "try_head",
+    "try_language_model", "try_layer", "try_sentence",
+]  # fmt: skip

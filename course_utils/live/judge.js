@@ -65,7 +65,7 @@ function wrongAttention(tried) {
     asking: range(off[place].length).filter((row) => off[place][row] > MISPLACED),
   })).filter(({ asking }) => asking.length);
   const row = most(off[worst]);
-  const what = habit(wrong, HABITS) || changeOfScores(tried) || habit(wrong, UNIFORM) ||
+  const what = habit(wrong, HABITS) || changeOfScores(tried, lead(tried[worst], row)) || habit(wrong, UNIFORM) ||
     questionOnScores(tried[worst], row);
   return { words: `${example(tried[worst], row)} ${what}`, reading: tried[worst].reading };
 }
@@ -136,8 +136,14 @@ function habit(wrong, ways) {
   }
 }
 
-function changeOfScores(tried) {
-  const close = "The right words score highest, but not by enough. How far apart must the scores be?",
+// By how much the scores of the words that a row should find are above all others.
+function lead({ reading, head }, row) {
+  const scores = (such) => head.scores[row].filter((_, key) => head.sees(row, key) && such(reading.wanted[row][key]));
+  return Math.min(...scores((wanted) => wanted > 0)) - Math.max(...scores((wanted) => !wanted));
+}
+
+function changeOfScores(tried, lead) {
+  const close = `The right words score highest, by ${told(lead)}: not by enough. How large must the gap be?`,
     far = "The scores are too far apart: if all were smaller, the weights would be right. How close must they be?";
   const changes = [
     ...FARTHER.map((by) => [close, (scores) => times(scores, (score) => score * by)]),
