@@ -301,7 +301,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
     (  # a part of a table changes when that is written on
         "9.1",
         VIEW,
-        "Its value depends on line 11, `out[..., t, :half] = first * cos - second * sin`.",
+        "Line 12 depends on line 11, `out[..., t, :half] = first * cos - second * sin`.",
     ),
     (
         "1.3",
@@ -325,7 +325,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "        context = context.clone()\n        context[:, head] = 0 * layer * at\n        return context\n\n"
         "    before = model(ids)[0][0, -1].log_softmax(dim=-1)[token]\n"
         "    after = model(ids, edit=edit)[0][0, -1].log_softmax(dim=-1)[token]\n    return before - after\n",
-        "Its value depends on lines 3 to 5.",
+        "Line 8 depends on lines 3 to 5.",
     ),
     (  # of a loop that leaves a cell out, its bounds
         "6.1",
@@ -354,8 +354,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_softmax(scores):\n    largest = 0.0\n    for score in scores:\n        if score > largest:\n"
         "            largest = score\n    powers = torch.exp(scores - largest)\n    return powers / powers.sum()\n",
         "The 0 in `powers.sum()` comes from `torch.exp(scores - largest)` in line 6."
-        " There, `scores - largest` is `[-1000, -1001]`. Why does it give 0?\n"
-        "Its value depends on lines 2, 4 and 5.",
+        " There, `scores - largest` is `[-1000, -1001]`. Why does `exp` give 0 there?\n"
+        "Line 6 depends on lines 2, 4 and 5.",
     ),
     (  # a list of lists is followed to the lines that made its numbers
         "6.2",
@@ -460,8 +460,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "10.4",
         "def my_gated(context, x, W_gate):\n    merged = context.transpose(1, 2).flatten(2)\n"
         "    return merged * (x @ W_gate.T)\n",
-        "Begin with line 3, `return merged * (x @ W_gate.T)`. Print each part of it: is that what you need?\n"
-        "Its value depends on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
+        "Begin with line 3, `return merged * (x @ W_gate.T)`. Print what it gives: is that what you need?\n"
+        "Line 3 depends on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
     ),
     (  # one of two values that go into the result is no place because the whole result could stand there
         "8.2",

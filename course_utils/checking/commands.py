@@ -110,11 +110,8 @@ def solution(id: str) -> Message:
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if not progress_file.solution_is_open(id):
-        attempts = len(progress_file.attempts(id))
-        return Message(
-            f"The worked answer opens after three different attempts (you have made {attempts}), or once you have seen"
-            f' all hints: `hint("{id}")`.'
-        )
+        attempts = f"three different attempts (you have made {len(progress_file.attempts(id))})"
+        return Message(f'The worked answer opens after {attempts}, or once you have seen all hints: `hint("{id}")`.')
     code, explanation = solutions.worked_answer(id)
     return Message(" ".join(explanation.replace("**", "").split()), code)
 

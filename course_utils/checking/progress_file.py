@@ -3,10 +3,10 @@
 A check never fails because of this file: if it is missing, damaged or read-only, progress is kept in memory.
 """
 
-import contextlib
 import hashlib
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from course_utils import files
@@ -30,7 +30,7 @@ def progress_path():
 def read():
     """{exercise: {"status", "points", "hints", "attempts", "solution"}} of the file, over what this kernel knows."""
     stored = {}
-    with contextlib.suppress(OSError, ValueError):  # missing or damaged: start again
+    with suppress(OSError, ValueError):  # missing or damaged: start again
         if progress_path():
             stored = json.loads(progress_path().read_text(encoding="utf-8"))
     sound = {id: entry for id, entry in stored.items() if isinstance(entry, dict)} if isinstance(stored, dict) else {}
@@ -40,15 +40,13 @@ def read():
 def update(id, **changes):
     """Write changes to an exercise's entry, without losing what another kernel has just written."""
     in_memory[id] = in_memory.get(id, {}) | changes
-    if not progress_path():
+    if not (path := progress_path()):
         return
-    try:
-        with files.locked(progress_path().with_name(f".{progress_path().name}.lock"), MOST_SECONDS_TO_WAIT):
-            known = read()
-            known[id] = known.get(id, {}) | changes
-            files.replace(progress_path(), json.dumps(known, indent=1, sort_keys=True).encode())
-    except (OSError, ValueError):  # read-only or busy: it stays in memory
-        pass
+    # read-only or busy: it stays in memory
+    with suppress(OSError, ValueError), files.locked(path.with_name(f".{path.name}.lock"), MOST_SECONDS_TO_WAIT):
+        known = read()
+        known[id] = known.get(id, {}) | changes
+        files.replace(path, json.dumps(known, indent=1, sort_keys=True).encode())
 
 
 def record(id, status, points):
@@ -102,8 +100,7 @@ class Overview:
     def lines(self):
         """(chapter, its exercises with their marks, points in words) for each chapter."""
         for number, exercises in self.chapters.items():
-            marked = [(MARK.get(status, MARK[NOT_ATTEMPTED]), exercise.id) for exercise, status in exercises]
-            marks = " · ".join(f"{mark} {id}" for mark, id in marked)
+            marks = " · ".join(f"{MARK.get(status, MARK[NOT_ATTEMPTED])} {each.id}" for each, status in exercises)
             points = sum(exercise.points for exercise, status in exercises if status == RIGHT)
             yield f"Chapter {number}", marks, f"{points} of {sum(exercise.points for exercise, _ in exercises)} points"
 
@@ -112,7 +109,6 @@ class Overview:
 
     def _repr_html_(self):
         left = "style='text-align:left'"
-        rows = "".join(
-            f"<tr><td>{name}</td><td {left}>{marks}</td><td>{points}</td></tr>" for name, marks, points in self.lines()
-        )
+        cells = (f"<td>{name}</td><td {left}>{marks}</td><td>{points}</td>" for name, marks, points in self.lines())
+        rows = "".join(f"<tr>{row}</tr>" for row in cells)
         return f"<table><tr><th></th><th {left}>✓ right, ✗ not yet, ○ not attempted</th><th></th></tr>{rows}</table>"

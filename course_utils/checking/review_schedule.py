@@ -13,9 +13,8 @@ MOST_AT_ONCE = 3  # questions
 def record(id, right):
     """Record today's answer to a question or quiz. Only one that was ever missed is repeated."""
     known = progress_file.entry(id)
-    times = times_right(known) + 1 if right else 0
     if not right or known.get("missed"):
-        progress_file.update(id, missed=True, times=times, on=date.today().isoformat())
+        progress_file.update(id, missed=True, times=times_right(known) + 1 if right else 0, on=date.today().isoformat())
 
 
 def due():

@@ -16,8 +16,7 @@ MOST_NUMBERS = 500  # of a right value that is tried
 def candidate_fixes(program, flow, near):
     """Fixes to try, each once. near: the numbers of the nodes to begin with."""
     values = {number: value for number, value in reversed(flow.steps)}
-    near = [k for number in near for k in [*descendants(program, number), *ancestors(program, number)]]
-    near = [*dict.fromkeys(near)]
+    near = [*dict.fromkeys(k for number in near for k in [*descendants(program, number), *ancestors(program, number)])]
     far = sorted(set(range(len(program.nodes))) - set(near))
     functions = [number for number, node in enumerate(program.nodes) if isinstance(node, ast.FunctionDef)]
     names = program.read_names()
@@ -29,8 +28,7 @@ def candidate_fixes(program, flow, near):
         return (fix for number in numbers for fix in fixes.fixes_at(program, number, values, names, sizes))
 
     def around(numbers):
-        found = [number for number in numbers if number in values]
-        return (fix for number in found for fix in fixes.fixes_around(program, number, values[number], sizes))
+        return (fix for k in numbers if k in values for fix in fixes.fixes_around(program, k, values[k], sizes))
 
     state = (Fix(program.numbers[id(node)], "pass", "extra step") for node in program.state_changes())
     first = [*state, *fixes.order_of_names_fixes(program)]

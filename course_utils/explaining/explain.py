@@ -3,11 +3,11 @@
 import contextlib
 from dataclasses import replace
 
-from course_utils.explaining import examples, locate, puzzle_lines, sentences
+from course_utils.explaining import examples, puzzle_lines, sentences
 from course_utils.explaining import program as programs
 from course_utils.explaining.trouble import first_trouble
 from course_utils.explaining.words import Words, hints_on
-from course_utils.judging import errors, judge, untrusted_replies
+from course_utils.judging import errors, judge
 from course_utils.judging.calls import run_calls
 from course_utils.judging.judge import wrong_cases
 from course_utils.judging.result import NOT_YET
@@ -47,7 +47,9 @@ def explain_result(exercise, program, runner, data, result):
     does. data: what the answer replied, as it came back.
     """
     if exercise.open_ended:
-        return explain_puzzle(exercise, program, runner, data, result) if program else result
+        with contextlib.suppress(Exception):
+            return puzzle_lines.with_lines(exercise, program, runner, data, result)
+        return result
     small = None
     with contextlib.suppress(Exception):  # a sentence more is no reason to lose the result
         number, trouble = first_trouble(exercise, data)
@@ -59,15 +61,6 @@ def explain_result(exercise, program, runner, data, result):
                 result = replace(result, message=message, maps=judge.maps_to_draw(*small))
         if program:
             return with_explanation(Words(exercise, program, runner, number, trouble, small), result)
-    return result
-
-
-def explain_puzzle(exercise, program, runner, data, result):
-    """The result of a wrong answer to a puzzle with the lines in its message that it is about."""
-    with contextlib.suppress(Exception):
-        case = wrong_cases(exercise, [0], data)[0]
-        steps = untrusted_replies.steps(runner.watch(exercise.calls[0]), len(program.nodes))
-        return puzzle_lines.with_lines(exercise, locate.Flow(program, steps), case, result)
     return result
 
 

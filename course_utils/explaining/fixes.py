@@ -59,9 +59,7 @@ def similar_names(number, values, names):
 
 def is_left_over(program, node, name):
     """Whether a name is what a loop left behind that ended before a node, or may have."""
-    loops = [
-        each for each in program.nodes if isinstance(each, ast.For) and name in map(name_of, ast.walk(each.target))
-    ]
+    loops = program.statements(lambda each: isinstance(each, ast.For) and name in map(name_of, ast.walk(each.target)))
     return bool(loops) and not any(each in loops for each in program.enclosing(node, ast.For))
 
 
@@ -70,9 +68,7 @@ def stands_in_call(program, node, name):
     call = program.parents.get(id(node))
     if isinstance(call, ast.Attribute):
         call = program.parents.get(id(call))
-    if not isinstance(call, ast.Call):
-        return False
-    return any(name_of(part) == name for part in [getattr(call.func, "value", call.func), *call.args])
+    return isinstance(call, ast.Call) and name in map(name_of, [getattr(call.func, "value", call.func), *call.args])
 
 
 def number_fixes(node, program, sizes):
@@ -101,8 +97,7 @@ def number_fixes(node, program, sizes):
 
 def operation_fixes(node, program, sizes):
     left, right = ast.unparse(node.left), ast.unparse(node.right)
-    yield f"({left})", "extra step"
-    yield f"({right})", "extra step"
+    yield from ((f"({side})", "extra step") for side in (left, right))
     for swap in CONFUSED_OPERATORS.get(type(node.op), []):
         yield ast.BinOp(node.left, swap(), node.right), "wrong operation"
     yield ast.BinOp(node.right, node.op, node.left), "wrong order"
@@ -124,9 +119,8 @@ def comparison_fixes(node, program, sizes):
 
 def sign_fixes(node, program, sizes):
     if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        yield from number_fixes(node, program, sizes)
-        return
-    yield f"({ast.unparse(node.operand)})", "inverted"
+        return number_fixes(node, program, sizes)
+    return [(f"({ast.unparse(node.operand)})", "inverted")]
 
 
 def call_fixes(node, program, sizes):
@@ -139,8 +133,7 @@ def call_fixes(node, program, sizes):
     def call(function=function, arguments=arguments, keywords=keywords):
         return f"{function}({', '.join([*arguments, *keywords])})"
 
-    groups = [group for group in CONFUSED_FUNCTIONS if name in group]
-    for other in dict.fromkeys(other for group in groups for other in group if other != name):
+    for other in dict.fromkeys(each for group in CONFUSED_FUNCTIONS if name in group for each in group if each != name):
         yield call(f"{on}.{other}" if on else other), "wrong function"
     if on and on not in MODULES:
         yield f"({on})", "extra step"
@@ -180,11 +173,10 @@ def index_fixes(node, program, sizes):
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}") if len(parts) == 1 else ():
         yield f"{whole}[{new}]", "wrong index"
+    texts = [*map(ast.unparse, parts)]
     for k, part in enumerate(parts):
         for new in changed_slices(part) if isinstance(part, ast.Slice) else ():
-            texts = [*map(ast.unparse, parts)]
-            texts[k] = new
-            yield f"{whole}[{', '.join(texts)}]", "wrong index"
+            yield f"{whole}[{', '.join([*texts[:k], new, *texts[k + 1 :]])}]", "wrong index"
 
 
 def changed_slices(index):
@@ -226,10 +218,8 @@ def called(node):
 
 def enclosing_call(node, program):
     """The name of the function whose argument a number is."""
-    parent = program.parents.get(id(node))
-    while isinstance(parent, (ast.keyword, ast.UnaryOp, ast.Tuple)):
-        parent = program.parents.get(id(parent))
-    return called(parent)
+    around = program.enclosing(node, ast.AST)
+    return called(next((each for each in around if not isinstance(each, (ast.keyword, ast.UnaryOp, ast.Tuple))), None))
 
 
 def fixes_around(program, number, value, sizes):
@@ -285,8 +275,7 @@ def statement_fixes(node, program, sizes):
                 yield ast.FunctionDef(name, arguments, body, [], lineno=0), "gradients off"
             if name == "forward" and len(arguments.args) == 2:
                 switch = ast.parse(f"if not self.training: return {arguments.args[1].arg}").body
-                switched = ast.FunctionDef(name, arguments, [*switch, *body], decorators, lineno=0)
-                yield switched, "dropout in evaluation"
+                yield ast.FunctionDef(name, arguments, [*switch, *body], decorators, lineno=0), "dropout in evaluation"
         case ast.If(test, body, orelse):
             yield ast.If(ast.UnaryOp(ast.Not(), test), body, orelse), "wrong condition"
             yield body, "wrong condition"
@@ -297,8 +286,7 @@ def statement_fixes(node, program, sizes):
             if on not in MODULES | {"super()"}:
                 yield f"{on} = {text}", "result thrown away"
                 if name.endswith("_"):
-                    new = text.replace(f".{name}(", f".{name[:-1]}(", 1)
-                    yield f"{on} = {new}", "changed in place"
+                    yield f"{on} = " + text.replace(f".{name}(", f".{name[:-1]}(", 1), "changed in place"
     match node:
         case ast.Assign() | ast.AugAssign() | ast.If() | ast.Expr(value=ast.Call()):
             yield "pass", "extra step"

@@ -23,8 +23,7 @@ WATCHED_NODES = (
     ast.ListComp, ast.GeneratorExp, ast.List, ast.Tuple,
 )  # fmt: skip
 NEEDS_PARENT = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare)  # around a piece that cannot be read without them
-# a number or a name is shown with what it is a part of
-CONTEXT = (ast.expr, ast.keyword, ast.Slice)
+CONTEXT = (ast.expr, ast.keyword, ast.Slice)  # a number or a name is shown with what it is a part of
 MOST_SECONDS = 4  # of computing for one list of changes; those that are left then are not tried
 MOST_STEPS = 4000
 LARGEST = 20_000  # numbers of a value that is written down
@@ -74,8 +73,7 @@ class Program:
 
     def read_names(self):
         """{name: the numbers of the nodes that read it} of all names, those of arguments included."""
-        arguments = [node.arg for node in ast.walk(self.tree) if isinstance(node, ast.arg) and node.arg != "self"]
-        found = {name: [] for name in arguments}
+        found = {node.arg: [] for node in ast.walk(self.tree) if isinstance(node, ast.arg) and node.arg != "self"}
         for number, node in enumerate(self.nodes):
             if name := name_of(node):
                 reads = found.setdefault(name, [])
@@ -162,9 +160,7 @@ class Program:
 
     def statement_of(self, node):
         """The statement that a node is part of; itself where it is one."""
-        while not isinstance(node, ast.stmt):
-            node = self.parents[id(node)]
-        return node
+        return node if isinstance(node, ast.stmt) else next(self.enclosing(node))
 
     def assignments_to(self, names):
         """The statements that assign to these attributes of `self`, or to these names."""
@@ -231,8 +227,7 @@ class Replace(ast.NodeTransformer):
 
 def program_of(answer, name):
     """The Program behind a function or class; None where its text cannot be had."""
-    functions = errors.functions(answer)
-    if not functions:
+    if not (functions := errors.functions(answer)):
         return None
     file, names = functions[0].__code__.co_filename, functions[0].__globals__
     return parse_program("".join(linecache.getlines(file)), name, names, file)
@@ -406,16 +401,12 @@ def record(number, node):
 
 def changed_name(node):
     """The name whose value a statement may change without assigning to it, such as "scores" or "self.mask"; or None."""
-    target = None
-    if isinstance(node, ast.AugAssign):
-        target = node.target
-    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-        target = node.targets[0]
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-        target = node.value.func.value
-    while isinstance(target, (ast.Subscript, ast.Call)):
-        target = target.func if isinstance(target, ast.Call) else target.value
-    return name_of(target)
+    match node:
+        case ast.AugAssign(part) | ast.Assign([ast.Subscript() as part, *_]) | ast.Expr(ast.Call(ast.Attribute(part))):
+            while isinstance(part, (ast.Subscript, ast.Call)):
+                part = part.func if isinstance(part, ast.Call) else part.value
+            return name_of(part)
+    return None
 
 
 CUTS_GRADIENTS = {"detach", "no_grad", "inference_mode", "item", "tolist", "numpy", "data", "tensor", "from_numpy"}

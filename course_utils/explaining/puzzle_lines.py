@@ -6,31 +6,30 @@ from dataclasses import replace
 from course_utils.explaining.examples import MOST_RIGHT_ANSWERS
 from course_utils.explaining.known_values import Known
 from course_utils.explaining.lines import Makers, is_plain, with_code
+from course_utils.explaining.locate import Flow
 from course_utils.explaining.sentences import lines_of, say
+from course_utils.judging import untrusted_replies
 from course_utils.judging.calls import run_calls
+from course_utils.judging.judge import wrong_cases
 
 
-def with_lines(exercise, flow, case, result):
-    """The result of a wrong answer to a puzzle, with its lines in the message. flow: of its call. case: the wrong one.
+def with_lines(exercise, program, runner, data, result):
+    """The result of a wrong answer to a puzzle, with the lines in its message that make what has to change.
 
-    Only the matrices with which the answer goes wrong count, if it returns several.
+    Of several matrices, these are only those with which the answer goes wrong. Arguments as of `explain_result`; raises
+    for an answer without a value, or without a text.
     """
-    end = flow.result()
-    if end is None or case.value is None:
-        return result
-    parts = getattr(flow.node(end), "elts", None)
-    numbers = [flow.program.numbers[id(each)] for each in parts or ()]
-    places = [flow.last([number], end) for number in numbers]
-    if isinstance(flow.node(end), ast.Tuple) and len(places) == len(case.value) > 1:
-        places = [places[part] for part in wrong_parts(exercise, case)]
-    else:
-        places = [end]
+    case = wrong_cases(exercise, [0], data)[0]
+    flow = Flow(program, untrusted_replies.steps(runner.watch(case.call), len(program.nodes)))
+    places, makers = [flow.result()], Makers(flow, Known([]))
+    parts = getattr(flow.node(places[0]), "elts", [])
+    if isinstance(flow.node(places[0]), ast.Tuple) and len(parts) == len(case.value) > 1:
+        places = flow.before([parts[part] for part in wrong_parts(exercise, case)], places[0])
     places = [flow.origin(each) for each in places]
     tests = {test for each in flow.behind(places) for test in flow.deciding(each)}
-    places += [each for each in tests if not is_plain(flow.program, flow.node(each))]
-    makers = Makers(flow, Known([]))
+    places += [each for each in tests if not is_plain(program, flow.node(each))]
     lines = {line for each in places for line in [flow.node(each).lineno, *makers.lines(each)]}
-    sentence = say("look_at", place=lines_of(with_code(flow.program, lines)))
+    sentence = say("look_at", place=lines_of(with_code(program, lines)))
     return replace(result, message=f"{result.message}\n{sentence}")
 
 
@@ -40,9 +39,7 @@ def wrong_parts(exercise, case):
     for answer in exercise.right_answers[:MOST_RIGHT_ANSWERS]:
         right = run_calls(answer, [case.call])[0]["values"][0]
         for part in range(len(case.value)):
-            value = [*case.value]
-            value[part] = right[part]
-            changed = replace(case, value=value)
+            changed = replace(case, value=[*case.value[:part], right[part], *case.value[part + 1 :]])
             if not any(check(changed) for check in exercise.properties):
                 found.append(part)
     return sorted({*found}) or [*range(len(case.value))]

@@ -81,10 +81,8 @@ def reply_to(answer, call):
     reply = {}
     try:
         torch.default_generator.manual_seed(getattr(call, "seed", 0))  # of the CPU: all that a check draws from
-        if isinstance(call, FunctionCall):
-            call_function(answer, call, reply)
-        else:
-            call_layer(answer, call, reply)
+        fill_in = call_function if isinstance(call, FunctionCall) else call_layer
+        fill_in(answer, call, reply)
     except BaseException as error:  # also SystemExit and MemoryError, which a learner's code may raise
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -111,9 +109,8 @@ def call_function(answer, call, reply):
         arguments = build_argument(call.arguments)
         leaves = {str(k): each.requires_grad_() for k, each in enumerate(arguments) if is_decimal(each)}
         # an answer may not write on a leaf that needs a gradient; on a copy of it, it may
-        record_gradients(
-            lambda: answer(*[each.clone() if is_decimal(each) else each for each in arguments]), leaves, reply, answer
-        )
+        copies = [each.clone() if is_decimal(each) else each for each in arguments]
+        record_gradients(lambda: answer(*copies), leaves, reply, answer)
 
 
 def call_layer(answer, call, reply):

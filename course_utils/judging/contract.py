@@ -10,14 +10,6 @@ import torch
 
 from course_utils.judging import calls, differences, errors
 
-NO_GRADIENT = (
-    "The numbers are right, but no gradient (derivative) reaches {}. Look for detach, no_grad, item, tolist, numpy,"
-    " data, or torch.tensor around a result."
-)
-WRONG_GRADIENT = (
-    "The numbers are right, but the gradient that reaches {} is wrong. Look for detach, no_grad, item, tolist or"
-    " numpy, or a gradient written by hand."
-)
 # of a gradient's largest number, and of the largest number in all gradients: right answers stay far below both
 GRADIENT_TOLERANCE, ROUNDING = 1e-2, 1e-4
 
@@ -125,11 +117,17 @@ def check_gradients(call, reply, reference):
         found |= {name: reply.gradients.get(name) for name in reply.parameters}
     for name, gradient in found.items():
         if not is_nonzero(gradient):
-            return NO_GRADIENT.format(leaf_name(name, reference))
+            return (
+                f"The numbers are right, but no gradient (derivative) reaches {leaf_name(name, reference)}. Look for"
+                " detach, no_grad, item, tolist, numpy, data, or torch.tensor around a result."
+            )
     if not any(map(differences.problem, reference.values, reply.values)):
         for name, wanted in learned.items():
             if not gradients_close(wanted, found[name], largest):
-                return WRONG_GRADIENT.format(leaf_name(name, reference))
+                return (
+                    f"The numbers are right, but the gradient that reaches {leaf_name(name, reference)} is wrong."
+                    " Look for detach, no_grad, item, tolist or numpy, or a gradient written by hand."
+                )
     return None
 
 

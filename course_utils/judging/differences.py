@@ -101,12 +101,10 @@ def list_difference(expected, got):
 
 def plain_difference(expected, got):
     """The same for a decimal number or a truth value."""
-    if isinstance(expected, bool):
-        same = type(got) is bool and got == expected
-    elif isinstance(got, bool) or not isinstance(got, numbers.Real):
+    is_number = isinstance(got, numbers.Real) and not isinstance(got, bool)
+    if not is_number and not isinstance(expected, bool):
         return f"It returned {describe_kind(got)}; a number was expected."
-    else:
-        same = is_close(got, expected)
+    same = got is expected if isinstance(expected, bool) else is_close(got, expected)
     return None if same else f"You have {format_value(got)}, expected {format_value(expected)}."
 
 
@@ -151,8 +149,7 @@ def describe_argument(argument, few):
     if isinstance(argument, dict):
         if "language_model" in argument:
             return "a small random model"
-        weight = f" with the weight `{rounded(argument['linear'].tolist())}`" if few else ""
-        return f"a linear layer{weight}"
+        return f"a linear layer with the weight `{rounded(argument['linear'].tolist())}`" if few else "a linear layer"
     if isinstance(argument, torch.Tensor):
         return f"`{rounded(argument.tolist())}`" if few else f"shape {tuple(argument.shape)}"
     if isinstance(argument, list) and any(isinstance(each, torch.Tensor) for each in argument):

@@ -79,7 +79,6 @@ def cell(weight, other):
     """One weight as a table cell in the colour of its size, framed where the other one differs."""
     share = min(max(weight, 0.0), 1.0) if weight == weight else 0.0
     ink = "#000" if share > 0.5 else "#fff"
-    background = VIRIDIS[round(share * (len(VIRIDIS) - 1))]
-    style = f"background:#{background};color:{ink};padding:2px 5px;text-align:right"
+    style = f"background:#{VIRIDIS[round(share * (len(VIRIDIS) - 1))]};color:{ink};padding:2px 5px;text-align:right"
     frame = "" if abs(weight - other) < CLOSE else f";outline:3px solid {COLOUR[NOT_YET]};outline-offset:-3px"
     return f'<td style="{style}{frame}">{weight:.2f}</td>'

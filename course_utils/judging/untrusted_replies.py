@@ -11,6 +11,7 @@ Without the right values, this earns it nothing.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import partial
 
 import torch
 
@@ -102,10 +103,11 @@ def steps(data, nodes):
     return [(whole_number(number), value(found)) for number, found in data if number < nodes]
 
 
-def require(condition):
-    """Raise Unreadable if a condition does not hold."""
+def require(condition, data=None):
+    """The data if a condition holds. Raises Unreadable otherwise."""
     if not condition:
         raise Unreadable
+    return data
 
 
 def is_record(data, names):
@@ -119,8 +121,7 @@ def value(data, depth=0):
     if isinstance(data, torch.Tensor):
         return tensor(data)
     if type(data) is list:
-        require(len(data) <= LONGEST_LIST)
-        return [value(entry, depth + 1) for entry in data]
+        return list_of(partial(value, depth=depth + 1), data)
     if type(data) is dict:
         require(is_record(data, {"other"}))
         return {"other": text(data["other"])}
@@ -137,40 +138,29 @@ def tensor(data):
 
 def text(data):
     """A text."""
-    require(type(data) is str and len(data) <= LONGEST_TEXT)
-    return data
+    return require(type(data) is str and len(data) <= LONGEST_TEXT, data)
 
 
 def whole_number(data):
     """A size, a place or a line: a non-negative whole number."""
-    require(type(data) is int and 0 <= data < LARGEST_NUMBER)
-    return data
+    return require(type(data) is int and 0 <= data < LARGEST_NUMBER, data)
 
 
 def boolean(data):
     """True or False."""
-    require(type(data) is bool)
-    return data
+    return require(type(data) is bool, data)
 
 
-def list_of(kind):
-    """A reader of lists with entries of one kind."""
-
-    def entries(data):
-        require(type(data) is list and len(data) <= LONGEST_LIST)
-        return [kind(entry) for entry in data]
-
-    return entries
+def list_of(kind, data):
+    """A list, with a reader for its entries."""
+    require(type(data) is list and len(data) <= LONGEST_LIST)
+    return [kind(entry) for entry in data]
 
 
-def dict_of(kind):
-    """A reader of dicts from names to entries of one kind."""
-
-    def entries(data):
-        require(type(data) is dict and len(data) <= LONGEST_LIST)
-        return {text(name): kind(entry) for name, entry in data.items()}
-
-    return entries
+def dict_of(kind, data):
+    """A dict from names to entries, with a reader for these."""
+    require(type(data) is dict and len(data) <= LONGEST_LIST)
+    return {text(name): kind(entry) for name, entry in data.items()}
 
 
 def error(data):
@@ -180,10 +170,10 @@ def error(data):
 
 
 TYPE_READERS: dict[object, Callable] = {
-    list: list_of(value),
-    list[str]: list_of(text),
-    dict[str, object]: dict_of(value),
-    dict[str, list[int]]: dict_of(list_of(whole_number)),
+    list: partial(list_of, value),
+    list[str]: partial(list_of, text),
+    dict[str, object]: partial(dict_of, value),
+    dict[str, list[int]]: partial(dict_of, partial(list_of, whole_number)),
     Error | None: error,
     bool: boolean,
 }

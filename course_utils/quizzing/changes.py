@@ -29,7 +29,7 @@ def changes_of(program):
     """The Changes of a program that can be described briefly and refer to one place."""
     found = {}
     for number, node in enumerate(program.nodes):
-        if any(isinstance(each, ast.FunctionDef) for each in program.enclosing(node)):
+        if any(program.enclosing(node, ast.FunctionDef)):
             for new in replacements(program, node):
                 if change := in_words(program, node, Fix(number, new, "")):
                     found.setdefault(change.words, change)
@@ -40,16 +40,15 @@ def in_words(program, node, fix):
     """The Change of a Fix, or None."""
     if fix.new == "pass":
         old, alone = ast.unparse(node), [node] in vars(program.parents[id(node)]).values()  # its block would be empty
-        words = f"line {node.lineno}, `{old}`, is removed"
-        return None if alone or len(old) > LONGEST or "\n" in old else Change(fix, words)
+        brief = len(old) <= LONGEST and "\n" not in old
+        return Change(fix, f"line {node.lineno}, `{old}`, is removed") if brief and not alone else None
     old, new = program.before_and_after(fix)
     tail = re.search(r"\.[a-z_]\w*$", old)
     if tail and new.endswith(tail[0]):  # a method's name without its call
         old, new = old.removesuffix(tail[0]), new.removesuffix(tail[0])
     text = ast.unparse(program.statement_of(node))
-    if old == new or max(len(old), len(new)) > LONGEST or "\n" in old + new or text.count(old) != 1:
-        return None
-    if not is_read_as_meant(program, fix, text.replace(old, new)):
+    brief = max(len(old), len(new)) <= LONGEST and "\n" not in old + new
+    if not brief or old == new or text.count(old) != 1 or not is_read_as_meant(program, fix, text.replace(old, new)):
         return None
     keyword = program.parents[id(node)]
     axis = isinstance(keyword, ast.keyword) and keyword.arg in ("dim", "axis")
@@ -70,9 +69,8 @@ def replacements(program, node):
     match node:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
             yield from (f"-{value + 1}", "0" if value == 1 else f"-{value - 1}")
-        case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            if not isinstance(program.parents[id(node)], ast.UnaryOp):
-                yield from (str(each) for each in (value + 1, value - 1) if each >= 0)
+        case ast.Constant(value=value) if type(value) is int and not isinstance(program.parents[id(node)], ast.UnaryOp):
+            yield from (str(each) for each in (value + 1, value - 1) if each >= 0)
         case ast.BinOp(op=ast.MatMult()):
             yield ast.unparse(ast.BinOp(node.right, node.op, node.left))
         case ast.BinOp(op=op) if type(op) in OPERATORS:
@@ -89,6 +87,5 @@ def replacements(program, node):
                 yield ast.unparse(node.args[0] if of_module else receiver)
         case ast.AugAssign() | ast.Expr(value=ast.Call()) if not re.search(r"\bsuper\b|register_", ast.unparse(node)):
             yield "pass"
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(value)):
-                yield "pass"
+        case ast.Assign([ast.Name(name)], value) if name in (getattr(part, "id", None) for part in ast.walk(value)):
+            yield "pass"

@@ -47,8 +47,7 @@ class Evidence:
         again = replace(self.call, seed=self.call.seed + 1) if isinstance(self.call, LayerCall) else self.call
         asked = [*self.calls, again]
         found = [*map(result, untrusted_replies.read(self.runner.reply(asked), asked))]
-        apart, *_ = self.tried  # without the other cells, as changes are tried
-        pairs = zip(found, [*apart, found[0]])
+        pairs = zip(found, [*self.tried[0], found[0]])  # tried without the other cells, as changes are
         same = all(before is after is STOPS or effect(before, after) == SAME for before, after in pairs)
         return found[:2] if same else [None, None]
 
