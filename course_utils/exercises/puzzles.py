@@ -110,15 +110,10 @@ def behaves(head, *readings):
             except ValueError as refused:
                 return str(refused)
             if wrong := wrong_attention(tried) or wrong_output(tried):
-                return counted(wrong)
+                return re.sub(r" at position \d+", r"\g<0> (counted from 0)", wrong, count=1)
 
     sentence.head, sentence.readings = head, readings  # for judging on the page
     return sentence
-
-
-def counted(words):
-    """A reply that says how positions are counted, where it names one."""
-    return re.sub(r" at position \d+", r"\g<0> (counted from 0)", words, count=1)
 
 
 def follows(embeddings, plan):

@@ -29,8 +29,7 @@ def with_lines(exercise, program, runner, data, result):
     tests = {test for each in flow.behind(places) for test in flow.deciding(each)}
     places += [each for each in tests if not is_plain(program, flow.node(each))]
     lines = {line for each in places for line in [flow.node(each).lineno, *makers.lines(each)]}
-    sentence = say("look_at", place=lines_of(with_code(program, lines)))
-    return replace(result, message=f"{result.message}\n{sentence}")
+    return replace(result, message=f"{result.message}\n{say('look_at', place=lines_of(with_code(program, lines)))}")
 
 
 def wrong_parts(exercise, case):

@@ -55,13 +55,8 @@ def there(values):
     return say("there", values=named_values(values)) if values else ""
 
 
-def block_of(lines):
-    """line 2, `mask = …`, and line 3, `…`; more than two of them as lines 4 to 9. lines: (line, code, last line)."""
-    return places(lines) if len(lines) < 3 else f"lines {lines[0][0]} to {lines[-1][-1]}"
-
-
 def lines_of(lines):
-    """The same without the lines between them: lines 4, 6 and 9 to 12."""
+    """line 2, `mask = …`, and line 3, `…`; more of them as lines 4, 6 and 9 to 12. lines: (line, code, last line)."""
     if len(lines) < 3:
         return places(lines)
     runs = []

@@ -46,7 +46,7 @@ class Words(Search):
         places = self.flow.places.get(fix.number, []) if fix.kind in TURNED else []
         if any(Makers(self.flow, self.known).lines(each) for each in places):
             lines = with_code(self.program, {*self.lines_behind(self.flow.behind([self.result])), statement.lineno})
-            return f"{say(fix.kind, place=sentences.block_of(lines))} {sentences.question(fix.kind, '')}"
+            return f"{say(fix.kind, place=sentences.lines_of(lines))} {sentences.question(fix.kind, '')}"
         piece = self.program.code_of(node) if fix.kind == "missing transpose" else self.program.before_and_after(fix)[0]
         given = self.values_where_it_stopped() if statement.lineno == self.trouble.line else []
         question = sentences.question(fix.kind, piece)
@@ -306,19 +306,15 @@ class Words(Search):
         passed = {each.arg: self.shown.last(self.shown.makers_at(node, each.arg), place) for each in around.args.args}
         passed = {name: at for name, at in passed.items() if at is not None and not is_literal(self.shown.node(at))}
         given = [(name, self.shown.steps[at][1]) for name, at in passed.items()]
-        given = [
-            (name, self.value_in_words(value)) for name, value in given if getattr(value, "numel", int)() <= MOST_TOLD
-        ]
+        given = [(name, value) for name, value in given if getattr(value, "numel", int)() <= MOST_TOLD]
+        given = [(name, self.value_in_words(value)) for name, value in given]
         if told := [(name, f"is {words}") for name, words in given if words][:MOST_NAMES]:
             return sentences.when(told, "")
         calls = [k for k in self.shown.places if self.program.definition(self.program.nodes[k]) is around]
         after = min((at for k in calls for at in self.shown.places[k] if at > place), default=place)
-        several = len({self.program.nodes[k].lineno for k in calls}) > 1
-        run = (
-            f"the call in line {self.shown.node(after).lineno}"
-            if several
-            else f"call {runs.index(place) + 1} of `{around.name}`"
-        )
+        run = f"call {runs.index(place) + 1} of `{around.name}`"
+        if len({self.program.nodes[k].lineno for k in calls}) > 1:
+            run = f"the call in line {self.shown.node(after).lineno}"
         return sentences.when(self.turn_of(after), run)
 
     def turn_of(self, place):
@@ -365,8 +361,7 @@ class Words(Search):
                 code, there = sentences.shortened(self.program.code_of(node)), self.named(self.shown.operands(place))
                 whose = sentences.shortened(self.program.code_of(self.shown.node(zero[-1])))
                 turn = sentences.turn(self.when(place))
-                parts = {"whose": whose, "turn": turn, "there": sentences.there(there)}
-                zeros = say("zeros", code=code, line=node.lineno, **parts)
+                zeros = say("zeros", code=code, line=node.lineno, whose=whose, turn=turn, there=sentences.there(there))
                 made = map(self.shown.origin, self.shown.operands(place))
                 behind = [line for each in made for line in self.makers.lines(each)]
                 question = QUESTIONS["zero"].format(fixes.called(node))
@@ -386,7 +381,7 @@ class Words(Search):
         if not (words := words or self.words_on_end()):
             lines = with_code(self.program, {*self.lines_behind(places), self.flow.end().lineno})
             question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
-            words = f"{say('cause' if len(lines) > 2 else 'look_at', place=sentences.block_of(lines))} {question}"
+            words = f"{say('cause' if len(lines) > 2 else 'look_at', place=sentences.lines_of(lines))} {question}"
         return f"{relation} {words}".strip()
 
     def words_on_end(self):
@@ -403,7 +398,7 @@ class Words(Search):
             begun = [k for k in self.behind_result if is_empty(self.flow.node(k))]
             lines |= {*self.lines_behind(self.behind_result)} - {*self.lines_behind(begun)}
             lines = with_code(self.program, {*lines, self.shown.node(end).lineno, self.flow.end().lineno})
-            return f"{say('look_at', place=sentences.block_of(lines))} {QUESTIONS['lines']}"
+            return f"{say('look_at', place=sentences.lines_of(lines))} {QUESTIONS['lines']}"
         tests = self.program.enclosing(self.flow.end(), ast.If)  # under which it returns
         tests = [each.lineno for each in tests]
         if is_literal(self.shown.node(end)):  # then what counts is when it runs
