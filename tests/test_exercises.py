@@ -42,6 +42,26 @@ def test_the_solution_earns_all_points(exercise):
     assert len(explanation.split()) >= 15
 
 
+# in these no text gives the result a first dimension that may be 1, such as a batch of one, beside others
+WITHOUT_BATCH = ("1.2", "2.2", "4.3", "6.5", "7.1", "7.2", "7.3", "8.4", "9.2", "10.3", "10.5", "11.3", "11.4", "11.5")
+
+
+@pytest.mark.parametrize("id", [id for id in EXERCISES if id not in WITHOUT_BATCH and not EXERCISES[id].open_ended])
+def test_a_batch_of_one_must_keep_its_dimension(id):
+    worked = EXERCISES[id].worked
+
+    def squeezed(value):
+        several = isinstance(value, tuple)
+        return tuple(map(squeezed, value)) if several else value.squeeze(0) if value.ndim > 1 else value
+
+    class Layer(worked if isinstance(worked, type) else object):
+        def forward(self, x):
+            return squeezed(super().forward(x))
+
+    answer = Layer if isinstance(worked, type) else lambda *given: squeezed(worked(*given))
+    assert judged(EXERCISES[id], answer).status == "not yet"
+
+
 @pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if not exercise.open_ended])
 def test_what_is_expected_is_what_plain_loops_compute(id):
     assert id in plain_loops.WANTED, f"{id}: write what is wanted into tests/support/plain_loops.py"

@@ -96,7 +96,7 @@ PADDING = Exercise(
         [torch.tensor([[True, True, False, False], [False, False, False, True]])],
         [uniform(3, 5, seed=8) < 0.4],
         [torch.ones(2, 3).bool()],
-        [torch.zeros(2, 3).bool()],
+        [torch.zeros(1, 3).bool()],  # a batch of one keeps its dimension
     ],
     maps=True,
     mask=Mask(true="hidden", padding=lambda arguments: arguments[0]),

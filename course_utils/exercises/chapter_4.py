@@ -29,7 +29,7 @@ DROPOUT_LAYER = Exercise(
         LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, training=True, seed=1),
         LayerCall([0.75], inputs=[[far_from_zero(2, 20, 30, seed=10)]], training=True, seed=3),
         LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, seed=5),
-        LayerCall([0.0], inputs=[[far_from_zero(3, 4, seed=11)]], training=True, seed=7),
+        LayerCall([0.0], inputs=[[far_from_zero(1, 4, seed=11)]], training=True, seed=7),
     ],
     properties=(properties.drops_correctly(dropped_in_training), properties.drops_independently(dropped_in_training)),
 )
@@ -164,7 +164,7 @@ FUSED = Exercise(
     make_calls=lambda: [
         # as wide as its tokens are many, so that weights can be worked out of context vectors; the mask must be cut
         fused(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, seed=70, calls=2),
-        fused(3, T=5, d_in=4, d_out=2, context_length=5, dropout=0.0, seed=80),
+        fused(1, T=5, d_in=4, d_out=2, context_length=5, dropout=0.0, seed=80),
         fused(3, T=1, d_in=2, d_out=4, context_length=8, dropout=0.0, seed=90),  # one token: nothing is hidden
         fused(T=3, d_in=7, d_out=6, context_length=8, dropout=0.1, seed=100),  # one sequence without a batch
         fused(20, T=4, d_in=6, d_out=5, context_length=4, dropout=0.25, seed=110, training=True),

@@ -97,7 +97,7 @@ MULTI_HEAD = Exercise(
     make_calls=lambda: [
         # head_dim is at least T, so that weights can be worked out of context vectors; the mask must be cut
         layer_call(3, 5, [7, 12, 8, 0.5, 2], seed=1, calls=2),
-        layer_call(2, 4, [3, 6, 4, 0.0, 3], seed=20, mixed=True),
+        layer_call(1, 4, [3, 6, 4, 0.0, 3], seed=20, mixed=True),
         layer_call(3, 1, [5, 8, 6, 0.0, 2], seed=40),  # none hidden
         layer_call(2, 3, [4, 5, 7, 0.1, 1], seed=60, mixed=True, qkv_bias=True),
         layer_call(8, 4, [6, 15, 9, 0.25, 3], seed=80, training=True),

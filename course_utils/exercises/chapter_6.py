@@ -14,6 +14,7 @@ PADDING_MASK = Exercise(
         [torch.tensor([5, 3]), 6],
         [torch.tensor([0, 2, 1, 3]), 3],
         [torch.tensor([3, 3]), 3],
+        [torch.tensor([2]), 3],  # a batch of one keeps its dimension
     ],
 )
 
@@ -23,7 +24,7 @@ KEEP_MASK = Exercise(
         [torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])],
         [torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])],
         [torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])],  # of the first one's size
-        [torch.ones(2, 3).long()],  # without padding, the future is hidden all the same
+        [torch.ones(1, 3).long()],  # without padding, the future is hidden all the same
     ],
     maps=True,
     mask=Mask(true="visible", padding=lambda arguments: arguments[0] == 0),

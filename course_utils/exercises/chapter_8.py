@@ -62,7 +62,7 @@ BREADTH = Exercise(
     make_calls=lambda: [
         [torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)],
         [torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])],
-        [causal_weights(2, 4, 4, seed=88)],
+        [causal_weights(1, 2, 4, 4, seed=88)],
         [torch.tensor([[[0.5, 0, 0.5], [0, 0.25, 0.75], [0, 0, 1]]])],  # a 0 may stand anywhere
     ],
     gradient=False,

@@ -12,7 +12,7 @@ ROTATE = Exercise(
         [normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0],
         [normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0],  # of the same size
         [normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0],
-        [non_contiguous(normal(2, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0],
+        [non_contiguous(normal(1, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0],
         [normal(5, 2, seed=904), torch.tensor([3, 1, 4, 1, 5]), 10.0],
         # more digits than 32 bits hold
         [normal(3, 1, 2, 12, seed=905).double() / 3, torch.tensor([20, 40]), 10_000.0],
@@ -54,7 +54,7 @@ NORM = Exercise(
     make_calls=lambda: [
         [normal(2, 3, 4, 6, seed=931), uniform(6, seed=932), 1e-6],
         [0.01 * normal(5, 8, seed=933), 1 + uniform(8, seed=934), 1e-4],
-        [20 * normal(2, 4, 3, seed=935), normal(3, seed=936), 0.5],
+        [20 * normal(1, 4, 3, seed=935), normal(3, seed=936), 0.5],
         [normal(3, 1, 5, seed=937), torch.full((5,), 2.0), 0.1],
     ],
 )
