@@ -178,13 +178,12 @@ def wrong_attention(tried):
         habit(tried, wrong, habits)
         or change_of_scores(tried, lead(*tried[worst], row))
         or habit(tried, wrong, uniform_habit)
-        or question_on_scores(*tried[worst], row)
     )
-    return f"{example(*tried[worst], row)} {what}"
+    return f"{example(*tried[worst], row, bool(what))} {what or question_on_scores(*tried[worst], row)}"
 
 
-def example(reading, head, row):
-    """What one row of a sentence does, and what was wanted, word by word."""
+def example(reading, head, row, brief):
+    """What one row of a sentence does, and what was wanted. brief: leave out a word with nearly the weight wanted."""
     names = [f'"{word}"' for word in reading.words]
     for each in (names, [f"{name} at position {place}" for place, name in enumerate(names)]):
         found, wanted = (by_name(each, side.weights[row]) for side in (head, reading))
@@ -192,7 +191,7 @@ def example(reading, head, row):
         most, lack = max(over, key=over.get), min(over, key=over.get)
         if max(over[most], -over[lack]) > MISPLACED:  # otherwise words of the same name make up for each other
             break
-    told = [name for name in (most, lack) if abs(over[name]) > MISPLACED] or [most, lack]
+    told = [name for name in (most, lack) if not brief or abs(over[name]) > MISPLACED] or [most, lack]
     gives = " and ".join(f"{near(found[name]):.2f} to {name}" for name in told).replace(" to ", " of its weight to ", 1)
     given = " and ".join(f"{near(wanted[name]):.2f}" for name in told)
     asker = f'In "{" ".join(reading.words)}", {quoted(reading, row)}'

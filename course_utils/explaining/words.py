@@ -482,6 +482,8 @@ class Words(Search):
         turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
         words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
         question = "entry_of_several" if len(values) > 1 else "entry_of_one" if values else "entry"
+        if question == "entry_of_one" and kind == "written" and "[" in values[0][1]:  # one number of many
+            question = "entry_of_table"
         tests = []
         if entry[0] >= len(self.ends[2]):  # there are too many
             question, tests = "extra", [self.shown.node(each).lineno for each in self.shown.deciding(place)]

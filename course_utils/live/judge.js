@@ -65,9 +65,9 @@ function wrongAttention(tried) {
     asking: range(off[place].length).filter((row) => off[place][row] > MISPLACED),
   })).filter(({ asking }) => asking.length);
   const row = most(off[worst]);
-  const what = habit(wrong, HABITS) || changeOfScores(tried, lead(tried[worst], row)) || habit(wrong, UNIFORM) ||
-    questionOnScores(tried[worst], row);
-  return { words: `${example(tried[worst], row)} ${what}`, reading: tried[worst].reading };
+  const what = habit(wrong, HABITS) || changeOfScores(tried, lead(tried[worst], row)) || habit(wrong, UNIFORM);
+  const words = `${example(tried[worst], row, !!what)} ${what || questionOnScores(tried[worst], row)}`;
+  return { words, reading: tried[worst].reading };
 }
 
 function byName(names, weights) {
@@ -76,7 +76,8 @@ function byName(names, weights) {
   return found;
 }
 
-function example({ reading, head }, row) {
+// What one row does, and what was wanted; `brief` leaves out a word with nearly the weight wanted.
+function example({ reading, head }, row, brief) {
   const names = reading.words.map((word) => `"${word}"`);
   let [found, wanted, over] = overWeights(names, reading, head, row);
   if (Math.max(...[...over.values()].map((value) => near(Math.abs(value)))) <= MISPLACED) { // equal names make up for it
@@ -84,7 +85,7 @@ function example({ reading, head }, row) {
   }
   const values = [...over.values()];
   const [more, less] = [values, values.map((value) => -value)].map((each) => [...over.keys()][first(each)]);
-  const off = [more, less].filter((name) => near(Math.abs(over.get(name))) > MISPLACED);
+  const off = [more, less].filter((name) => !brief || near(Math.abs(over.get(name))) > MISPLACED);
   const both = off.length ? off : [more, less];
   const gives = both.map((name) => `${told(found.get(name))} to ${name}`).join(" and ");
   return `In "${reading.words.join(" ")}", ${quoted(reading, row)} gives ${
