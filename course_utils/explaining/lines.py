@@ -4,12 +4,10 @@ import ast
 
 import torch
 
-from course_utils.explaining import fixes, locate, sentences
+from course_utils.explaining import fixes, locate
 from course_utils.explaining.known_values import is_uninformative
 from course_utils.explaining.program import changed_name, name_of
-from course_utils.explaining.sentences import say
 
-MOST_LINES = 2  # lines named besides the first
 MOVING = {  # functions and methods that only move numbers
     "cat", "stack", "view", "reshape", "flatten", "unflatten", "transpose", "permute", "squeeze", "unsqueeze", "repeat",
     "repeat_interleave", "expand", "tensor",
@@ -151,17 +149,6 @@ def with_code(program, lines):
     found = {line: found[line] for line in sorted(lines) if line in found}
     ends = {line: line if hasattr(node, "body") else node.end_lineno for line, node in found.items()}
     return [(line, program.code_of(node), ends[line]) for line, node in found.items()]
-
-
-def look_at(program, statements):
-    """The sentence on a few statements to look at; "" for none."""
-    lines = sorted({each.lineno: program.code_of(each) for each in statements}.items())[: MOST_LINES + 1]
-    return say("look_at", place=sentences.places(lines)) if lines else ""
-
-
-def place_of(program, statement):
-    """A statement as a sentence names it."""
-    return sentences.places([(statement.lineno, program.code_of(statement))])
 
 
 def with_way_out(statement):

@@ -170,8 +170,10 @@ class Search:
         joined = [k for k in same if isinstance(self.program.nodes[k], two)]
         same = [*joined, *(k for k in same if not candidates.is_close(self.all_mendable[k][0], own))]
         best = max([best, *same], key=lambda number: self.flow.places[number][-1])
-        while self.has_factor(best) and (around := self.program.product_around(best)) in found:
-            best = around  # its other part may have the factor
+        while (around := self.program.product_around(best)) in found:  # its other part may have a factor
+            if "times" not in sentences.relation(*(each[0] for each in self.all_mendable[best]), "it"):
+                break
+            best = around
         at = self.flow.places[best][-1]  # what only hands on a value, such as dropout in evaluation, is no mistake
         given = (
             [] if isinstance(self.flow.node(at), two) else [k for k in self.flow.operands(at) if self.hands_on(k, at)]
@@ -179,10 +181,6 @@ class Search:
         made = [self.flow.steps[self.flow.origin(each)][0] for each in given]
         best = next((number for number in made if number in found), best)
         return best, found[best]
-
-    def has_factor(self, number):
-        """Whether the values of a mendable expression are all by the same factor too large."""
-        return "times" in sentences.relation(*(each[0] for each in self.all_mendable[number]), "it")
 
     def hands_on(self, operand, place):
         """Whether a step gives the value that it got from another."""

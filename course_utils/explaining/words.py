@@ -7,17 +7,7 @@ import torch
 
 from course_utils.explaining import candidates, fixes, locate, sentences
 from course_utils.explaining.known_values import is_uninformative
-from course_utils.explaining.lines import (
-    MOVING,
-    REGROUPING,
-    Makers,
-    is_empty,
-    is_plain,
-    look_at,
-    place_of,
-    with_code,
-    with_way_out,
-)
+from course_utils.explaining.lines import MOVING, REGROUPING, Makers, is_empty, is_plain, with_code, with_way_out
 from course_utils.explaining.program import changed_name, changes_in_place, cuts_gradients, name_of
 from course_utils.explaining.search import TURNED, Search, is_literal, is_same
 from course_utils.explaining.sentences import QUESTIONS, say
@@ -25,6 +15,8 @@ from course_utils.judging import contract, differences
 from course_utils.judging.calls import FunctionCall
 
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
+FILLED = ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full")
+MOST_LINES = 3  # to look at
 MOST_NAMES = 3  # names whose values are told
 MOST_TOLD = 4  # numbers of an argument by which a call is told
 
@@ -36,6 +28,15 @@ class Words(Search):
     def makers(self):
         """What finds the lines that values were made in, for the input that is shown."""
         return Makers(self.shown, self.shown_known)
+
+    def look_at(self, statements):
+        """The sentence on a few statements to look at; "" for none."""
+        lines = sorted({each.lineno: self.program.code_of(each) for each in statements}.items())[:MOST_LINES]
+        return say("look_at", place=sentences.places(lines)) if lines else ""
+
+    def place_of(self, statement):
+        """A statement as a sentence names it."""
+        return sentences.places([(statement.lineno, self.program.code_of(statement))])
 
     def cause_words(self, fix):
         """The sentence on the line of a proven cause, with a question."""
@@ -52,7 +53,7 @@ class Words(Search):
         question = sentences.question(fix.kind, piece)
         if given and sentences.is_general(fix.kind):
             question = QUESTIONS["error"]
-        return " ".join([say("cause", place=place_of(self.program, statement)), *given, question])
+        return " ".join([say("cause", place=self.place_of(statement)), *given, question])
 
     def place_words(self):
         """The sentences on where an answer goes wrong, with a question; "" where nothing can be told."""
@@ -62,30 +63,30 @@ class Words(Search):
             kept += self.program.state_changes()
         if kept or self.is_right_anew and trouble.error != "NameError":  # changes know the usual names
             made = self.program.assignments_to([*filter(None, map(changed_name, kept))])
-            return say("kept", where=look_at(self.program, [*made, *kept]))
+            return say("kept", where=self.look_at([*made, *kept]))
         if trouble.unplaced_parts:
-            return look_at(self.program, self.program.assignments_to(trouble.unplaced_parts))
+            return self.look_at(self.program.assignments_to(trouble.unplaced_parts))
         if trouble.line:
             return self.stop_words()
         if trouble.changed:
             changes = self.program.statements(changes_in_place)
             made = self.program.assignments_to([*filter(None, map(changed_name, changes))])
             made = [each for each in made if not isinstance(each.value, (ast.List, ast.BinOp))]  # these make new ones
-            return f"{look_at(self.program, [*made, *changes])} {QUESTIONS['changed']}"
+            return f"{self.look_at([*made, *changes])} {QUESTIONS['changed']}"
         drawn = [place for place in range(len(self.flow.steps)) if trouble.random and self.flow.is_random(place)]
         if drawn:
-            return say("random", place=place_of(self.program, self.program.statement_of(self.flow.node(drawn[0]))))
+            return say("random", place=self.place_of(self.program.statement_of(self.flow.node(drawn[0]))))
         if trouble.gradients:
-            cut = look_at(self.program, self.program.statements(cuts_gradients))
+            cut = self.look_at(self.program.statements(cuts_gradients))
             return f"{cut} {sentences.question('gradients off', '')}" if cut else ""
         if trouble.breaks_contract:
-            return look_at(self.program, self.program.state_changes())
+            return self.look_at(self.program.state_changes())
         if contract.draws_at_random(self.asking.reference[self.number]):  # no value on the way is known
-            return look_at(self.program, [*map(self.program.statement_of, filter(locate.draws, self.program.nodes))])
+            return self.look_at([*map(self.program.statement_of, filter(locate.draws, self.program.nodes))])
         if words := self.words_on_way_out():
             return words
         if lost := self.program.statements(self.is_overwritten):
-            return say("overwritten", place=place_of(self.program, lost[0]))
+            return say("overwritten", place=self.place_of(lost[0]))
         if early := self.program.statements(self.ends_first_turn):
             return say("early_return", line=early[0].lineno, code=self.program.code_of(early[0]))
         if words := self.words_on_names() or self.words_on_same() or self.words_on_lost():
@@ -97,12 +98,14 @@ class Words(Search):
         """The sentence on a condition under which an argument, or a fixed value, is returned; "" where none is."""
         end = self.shown.returned_step(self.trouble.part)
         node = None if end is None else self.shown.node(end)
-        fixed = isinstance(node, ast.Constant) or name_of(node) and not self.shown.makers_at(node)
+        made = self.shown.makers_at(node) if name_of(node) else [None]
+        ran = [self.program.nodes[each] for each in made if each in self.shown.places]
+        fixed = isinstance(node, ast.Constant) or all(fixes.called(each) in FILLED for each in ran) and None not in made
         statement = self.program.statement_of(node) if fixed else None
         test = next(self.program.enclosing(statement), None)
         if not isinstance(test, ast.If) or statement not in test.body:
             return ""
-        words = say("way_out", end=place_of(self.program, statement), place=place_of(self.program, test))
+        words = say("way_out", end=self.place_of(statement), place=self.place_of(test))
         return self.with_makers(words, [each for each in self.shown.before([test.test], end) if each is not None])
 
     def is_overwritten(self, node):
@@ -161,7 +164,7 @@ class Words(Search):
             if written and not anew:
                 renamed = [each for each in others if name_of(each) and each in within]
                 statements = map(self.program.statement_of, [*renamed, node])
-                return f"{look_at(self.program, statements)} {sentences.question('the same again', '')}"
+                return f"{self.look_at(statements)} {sentences.question('the same again', '')}"
         return ""
 
     def stop_words(self):
@@ -169,7 +172,7 @@ class Words(Search):
         own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and "return " in ast.unparse(each))
         partly = [each for each in own if isinstance(each.body[-1], ast.If) and not always_returns(each.body[-1])]
         if partly and self.trouble.error == "NoneType":
-            return say("partly", code=partly[0].name, place=place_of(self.program, partly[0].body[-1]))
+            return say("partly", code=partly[0].name, place=self.place_of(partly[0].body[-1]))
         places = self.shown.stopped(self.trouble.line)
         question = QUESTIONS.get(self.trouble.error, QUESTIONS["error"])
         return self.with_makers(" ".join([*self.values_where_it_stopped(), question]), places)
@@ -179,13 +182,17 @@ class Words(Search):
         operations = [getattr(self.shown.node(each), "op", ast.MatMult()) for each in places]
         only = self.trouble.line or not all(isinstance(each, ast.MatMult) for each in operations)
         found = {line for each in places for line in self.makers.lines(each, only)}
-        if only and not found:
-            found = {line for each in places for line in self.makers.lines(each)}
-        found |= {*more} - {self.shown.node(each).lineno for each in places}
+        found = found or {line for each in places for line in self.makers.lines(each)}
+        own = [
+            self.program.statement_of(self.shown.node(each)) for each in places
+        ]  # with what stands under a condition
+        found |= {*more} - {part.lineno for each in own for part in ast.walk(each) if isinstance(part, ast.stmt)}
         if not found:
             return words
-        place = sentences.lines_of(with_code(self.program, found))
-        return f"{words}\n{say('depends_on', line=self.shown.node(places[0]).lineno, place=place)}"
+        node, place = self.shown.node(places[0]), sentences.lines_of(with_code(self.program, found))
+        statement = self.program.statement_of(node)
+        line = (statement if node is getattr(statement, "value", None) else node).lineno
+        return f"{words}\n{say('depends_on', line=line, place=place)}"
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -210,12 +217,12 @@ class Words(Search):
         place = self.shown.places[number][turn]
         node = self.program.nodes[number]
         test = self.program.statement_of(node)
-        if isinstance(test, ast.If) and test.test is node and turns[0].dtype is torch.bool:
-            value, turn = bool(self.value_of(self.shown, place)), sentences.turn(self.when(place))
+        tested = getattr(test, "test", None)
+        turned = isinstance(getattr(tested, "op", None), ast.Not) and tested.operand is node
+        if isinstance(test, ast.If) and (tested is node or turned) and turns[0].dtype is torch.bool:
+            value, turn = bool(self.value_of(self.shown, place)) != turned, sentences.turn(self.when(place))
             then = (test.body if value else test.orelse or [test])[0].lineno
-            words = say(
-                "decides", place=place_of(self.program, test), value=value, other=not value, turn=turn, then=then
-            )
+            words = say("decides", place=self.place_of(test), value=value, other=not value, turn=turn, then=then)
             return self.with_makers(words, [place])
         counts = turns[0].dtype is torch.int64  # places in another order are other places
         relation = "" if counts or len(turns[0]) > 1 else sentences.relation(turns[0][0], turns[1][0], "it")
@@ -245,8 +252,12 @@ class Words(Search):
         seen = self.value_in_words(self.shown.steps[place][1])
         whole = node in (statement, getattr(statement, "value", None))
         where = f"`{sentences.shortened(self.program.code_of(node))}` in line {node.lineno}"
-        where = place_of(self.program, statement) if whole else where
-        given = [say("is" if name_of(node) else "seen", when=self.when(place), value=seen)] if seen else []
+        where = self.place_of(statement) if whole else where
+        given = (
+            [say("is" if name_of(node) else "seen", when=self.when(place), name=name_of(node), value=seen)]
+            if seen
+            else []
+        )
         if not proven:
             if seen and whole:  # what it works with, where that stands in the same line
                 makers = {None, *self.shown.makers}  # an argument is shown already
@@ -257,25 +268,30 @@ class Words(Search):
             sizes = [each.ndim for each in self.ends[1:] if each is not None]
             returned = place == self.ends[0] and name_of(self.shown.node(self.shown.returned_step(self.trouble.part)))
             question = "returned" if returned and not self.shown.counters_at(place) else "begin"
-            question = (
-                QUESTIONS[question] if given else self.question_on_names(place) or QUESTIONS["line"].format(turn="")
-            )
+            question = QUESTIONS[question] if given else self.question_on_names(place, "line")
             if len({*sizes}) == 2:
                 question = QUESTIONS["dropped" if sizes[0] < sizes[1] else "added"]
-            return " ".join([say("begin", place=where), *given, question])
-        question = not given and not seen_of_it and (question or self.question_on_names(place)) or QUESTIONS["value"]
+            return " ".join([say("begin", place=where), *(given or self.words_on_shape(place)), question])
+        if given or seen_of_it:
+            question = QUESTIONS["name" if name_of(node) else "value"]
+        question = question or self.question_on_names(place, "instead")
+        given = given or self.words_on_shape(place)
         return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), question])
 
-    def question_on_names(self, place):
-        """The question on the names in a step whose value has no room beside the input; "" for none, or many."""
+    def words_on_shape(self, place):
+        """[the sentence on the shape of what only moves numbers], or []."""
+        shape = sentences.brief(self.shown.steps[place][1], True)
+        moved = "shape" in shape and only_moves(self.shown.node(place))
+        return [say("shape", when=self.when(place), shape=shape)] if moved else []
+
+    def question_on_names(self, place, known):
+        """The question on the names in a step whose value has no room beside the input; `known` for none, or many."""
         node = self.shown.node(place)
         turn = sentences.turn(self.when(place))
-        picks = isinstance(node, ast.Subscript) and not isinstance(node.value, ast.Call)
-        if picks or fixes.called(node) in MOVING:
-            kind = "dimensions" if fixes.called(node) in REGROUPING else "picked" if not fixes.called(node) else "moved"
-            shape = sentences.brief(self.shown.steps[place][1], True)
-            seen = say("shape", when=self.when(place), shape=shape) if "shape" in shape else ""
-            return f"{seen} {QUESTIONS[kind].format(turn='' if seen else turn)}".strip()
+        if only_moves(node):
+            several = getattr(self.shown.steps[place][1], "ndim", 0) > 1 and fixes.called(node) in REGROUPING
+            kind = "dimensions" if several else "picked" if isinstance(node, ast.Subscript) else "moved"
+            return QUESTIONS[kind].format(turn="" if self.words_on_shape(place) else turn)
         called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
         read = [part for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
         read = [part for part in read if part not in called and part.id != "self"]
@@ -284,15 +300,15 @@ class Words(Search):
         found = self.shown.before(read, place)
         values = [None if at is None else self.shown.steps[at][1] for part, at in zip(read, found) if part.id in names]
         values = [each for each in values if not isinstance(each, torch.Tensor) or not is_uninformative(each)]
-        told = [k for k in values if not isinstance(k, (torch.Tensor, float)) or self.makers.is_told(k, 1, True)]
+        told = [k for k in values if type(k) is not int and self.makers.is_told(k, 1, True)]
         listed = sentences.listed([f"`{name}`" for name in names])
         if len(names) > MOST_NAMES:
-            return ""
+            return QUESTIONS[known].format(turn=turn)
         if any(f"`{name}`" in turn for name in names):  # it is by its value that the call is told
             return f"Here,{turn.removeprefix(' when')}. {QUESTIONS['names'].format(names=listed, turn='')}"
         layer = "" if self.program.definition(node) else name_of(getattr(node, "func", None)) or ""
         unknown = told or names and name_of(node)
-        known = "whole" if name_of(node) else "inputs" if layer.startswith("self.") else "line"
+        known = "whole" if name_of(node) else "inputs" if layer.startswith("self.") else known
         return QUESTIONS["names" if unknown else known].format(names=listed, layer=layer, turn=turn)
 
     def when(self, place):
@@ -380,7 +396,7 @@ class Words(Search):
         words = not inverted and self.words_on_entry() or grown or not relation and self.words_on_start(places)
         if not (words := words or self.words_on_end()):
             lines = with_code(self.program, {*self.lines_behind(places), self.flow.end().lineno})
-            question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"]
+            question = QUESTIONS["relation" if relation else "lines" if len(lines) > 1 else "line"].format(turn="")
             words = f"{say('cause' if len(lines) > 2 else 'look_at', place=sentences.lines_of(lines))} {question}"
         return f"{relation} {words}".strip()
 
@@ -399,8 +415,7 @@ class Words(Search):
             lines |= {*self.lines_behind(self.behind_result)} - {*self.lines_behind(begun)}
             lines = with_code(self.program, {*lines, self.shown.node(end).lineno, self.flow.end().lineno})
             return f"{say('look_at', place=sentences.lines_of(lines))} {QUESTIONS['lines']}"
-        tests = self.program.enclosing(self.flow.end(), ast.If)  # under which it returns
-        tests = [each.lineno for each in tests]
+        tests = [each.lineno for each in self.program.enclosing(self.flow.end(), ast.If)]  # under which it returns
         if is_literal(self.shown.node(end)):  # then what counts is when it runs
             deciding = map(self.shown.node, self.shown.deciding(end))
             tests += [each.lineno for each in deciding if not is_plain(self.program, each)]
@@ -478,11 +493,12 @@ class Words(Search):
             parts = [part for each in tests for part in (locate.child_expressions(each) if each in inner else [each])]
         counters = self.shown.counters_at(place)
         values = self.named(filter(None, self.shown.before(parts, place + 1)), counters)
+        own = name_of(node) or not values
         values = values or self.named([place], counters)
         turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
         words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
         question = "entry_of_several" if len(values) > 1 else "entry_of_one" if values else "entry"
-        if question == "entry_of_one" and kind == "written" and "[" in values[0][1]:  # one number of many
+        if question == "entry_of_one" and not (kind == "appended" and own) and values[0][1][-1] in "`s":  # one of many
             question = "entry_of_table"
         tests = []
         if entry[0] >= len(self.ends[2]):  # there are too many
@@ -492,12 +508,8 @@ class Words(Search):
     def named(self, places, but=()):
         """(code, words) for the values of a few steps that a sentence has room for."""
         found = [(self.shown.node(each), sentences.brief(self.shown.steps[each][1])) for each in places]
-        found = [
-            (node, words)
-            for node, words in found
-            if "shape" not in words and not isinstance(node, (ast.List, ast.Tuple))
-        ]
-        named = [(self.program.code_of(node), words) for node, words in found if words and not is_literal(node)]
+        found = [(node, words) for node, words in found if words and "shape" not in words and not is_literal(node)]
+        named = [(self.program.code_of(k), words) for k, words in found if not isinstance(k, (ast.List, ast.Tuple))]
         return [each for each in dict.fromkeys(named) if each[0] not in but][:MOST_NAMES]
 
     def words_on_start(self, places):
@@ -506,13 +518,18 @@ class Words(Search):
             node, number = self.flow.node(place), self.flow.steps[place][0]
             skipped = isinstance(node, (ast.stmt, ast.Subscript)) or name_of(node) or getattr(node, "attr", "") == "inf"
             counts = getattr(self.flow.steps[place][1], "dtype", None) is torch.int64 and not self.is_slow
-            skipped = skipped or counts or fixes.called(node) in ("cat", "float")  # parts and indices may be right
+            skipped = (
+                skipped or counts or fixes.called(node) in ("cat", "float", "roll")
+            )  # parts and indices may be right
             if skipped and place != self.result or not self.is_strange(self.flow, place, self.known):
                 continue
             at = [k for k in self.shown.places.get(number, []) if self.is_strange(self.shown, k, self.shown_known)][:1]
             if place == self.result or not at:  # `words_on_end` says more
                 return ""
-            return self.with_makers(self.words_on_value(number, at[0], False), at)
+            later = [line for line in self.lines_behind(self.behind_result) if line > node.lineno]
+            later = sentences.lines_of(with_code(self.program, later)) if later else ""
+            words = [self.words_on_value(number, at[0], False), *([say("go_on", place=later)] if later else [])]
+            return self.with_makers(" ".join(words), at)
         return ""
 
     def is_strange(self, flow, place, known):
@@ -573,6 +590,12 @@ def wrong_entries(got, wanted):
         return []
     wanted = torch.cat([wanted.double(), torch.full_like(got.double(), torch.inf)[len(wanted) :]])  # too much is wrong
     return (~torch.isclose(got.double(), wanted, 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
+
+
+def only_moves(node):
+    """Whether an expression only moves numbers: it picks some, puts some together, or gives them another shape."""
+    picks = isinstance(node, ast.Subscript) and not isinstance(node.value, ast.Call) and not adds_dimension(node)
+    return picks or fixes.called(node) in MOVING
 
 
 def adds_dimension(node):

@@ -2,7 +2,7 @@
 // compare them. A reading is a sentence with how it should be read; a head is what the learner's numbers do with it.
 import { dot, fixed, most, range, softmax, sum, transposed } from "./base.js";
 
-const MISPLACED = 0.1, FARTHER = [3, 10, 30];
+const MISPLACED = 0.1, CLEARLY = 0.105, FARTHER = [3, 10, 30];
 const product = (a, b) => a.map((row) => transposed(b).map((column) => dot(row, column)));
 const near = (value) => Math.round(value * 1e9) / 1e9 + 0; // so that a last bit decides nothing, and no -0
 const told = (value, digits) => fixed(near(value), digits);
@@ -65,7 +65,7 @@ function wrongAttention(tried) {
     asking: range(off[place].length).filter((row) => off[place][row] > MISPLACED),
   })).filter(({ asking }) => asking.length);
   const row = most(off[worst]);
-  const what = habit(wrong, HABITS) || changeOfScores(tried, lead(tried[worst], row)) || habit(wrong, UNIFORM);
+  const what = habit(wrong, HABITS) || changeOfScores(tried) || habit(wrong, UNIFORM);
   const words = `${example(tried[worst], row, !!what)} ${what || questionOnScores(tried[worst], row)}`;
   return { words, reading: tried[worst].reading };
 }
@@ -85,7 +85,7 @@ function example({ reading, head }, row, brief) {
   }
   const values = [...over.values()];
   const [more, less] = [values, values.map((value) => -value)].map((each) => [...over.keys()][first(each)]);
-  const off = [more, less].filter((name) => !brief || near(Math.abs(over.get(name))) > MISPLACED);
+  const off = [more, less].filter((name) => !brief || near(Math.abs(over.get(name))) > CLEARLY);
   const both = off.length ? off : [more, less];
   const gives = both.map((name) => `${told(found.get(name))} to ${name}`).join(" and ");
   return `In "${reading.words.join(" ")}", ${quoted(reading, row)} gives ${
@@ -137,15 +137,9 @@ function habit(wrong, ways) {
   }
 }
 
-// By how much the scores of the words that a row should find are above all others.
-function lead({ reading, head }, row) {
-  const scores = (such) => head.scores[row].filter((_, key) => head.sees(row, key) && such(reading.wanted[row][key]));
-  return Math.min(...scores((wanted) => wanted > 0)) - Math.max(...scores((wanted) => !wanted));
-}
-
-function changeOfScores(tried, lead) {
-  const close = `The right words score highest, by ${told(lead)}: not by enough. How large must the gap be?`,
-    far = "The scores are too far apart: if all were smaller, the weights would be right. How close must they be?";
+function changeOfScores(tried) {
+  const close = "The right words score highest, but not by enough. How far apart must the scores be?",
+    far = "The scores are too far apart: divided by some number, they would be right. How close must they be?";
   const changes = [
     ...FARTHER.map((by) => [close, (scores) => times(scores, (score) => score * by)]),
     ...FARTHER.map((by) => [far, (scores) => times(scores, (score) => score / by)]),
