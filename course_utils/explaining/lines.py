@@ -134,7 +134,8 @@ class Makers:
         """The lines of the functions of the answer's own that a piece of it names. around: functions to leave out."""
         own = [each for each in self.own_functions(node) if each not in around]
         parts = [part for each in own for part in ast.walk(each) if part is not each]
-        return [part.lineno for part in parts if isinstance(part, ast.stmt) and not is_docstring(part)]
+        texts = [each for each in parts if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)]
+        return [each.lineno for each in parts if isinstance(each, ast.stmt) and each not in texts]
 
     def own_functions(self, node):
         """The functions of the answer's own that a piece of it names."""
@@ -199,8 +200,3 @@ def collects(statement):
     parts = [part for each in value.args for part in ast.walk(each)]
     kinds = (ast.Name, ast.List, ast.Tuple, ast.Constant, ast.UnaryOp, ast.expr_context, ast.unaryop)
     return fixes.called(value) in {"append", "extend"} | MOVING and all(isinstance(part, kinds) for part in parts)
-
-
-def is_docstring(statement):
-    """Whether a statement is only a text."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

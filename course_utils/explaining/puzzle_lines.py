@@ -26,7 +26,7 @@ def with_lines(exercise, program, runner, data, result):
     if isinstance(flow.node(places[0]), ast.Tuple) and len(parts) == len(case.value) > 1:
         places = flow.before([parts[part] for part in wrong_parts(exercise, case)], places[0])
     places = [flow.origin(each) for each in places]
-    tests = {test for each in flow.behind(places) for test in flow.deciding(each)}
+    tests = {test for each in [*flow.behind(places), flow.returned_step()] for test in flow.deciding(each)}
     places += [each for each in tests if not is_plain(program, flow.node(each))]
     lines = {line for each in places for line in [flow.node(each).lineno, *makers.lines(each)]}
     return replace(result, message=f"{result.message}\n{say('look_at', place=lines_of(with_code(program, lines)))}")

@@ -103,6 +103,12 @@ class Search:
         if isinstance(loop, ast.For) and (is_plain(self.program, loop) or sentences.relation(own[0], right[0], "it")):
             return True
         written_on = [k for name in self.flow.names_made_by(number) for k in self.flow.makers[name]]
+        around = [*self.program.enclosing(self.program.nodes[number])]
+        loops = [
+            each for k in written_on for each in self.program.enclosing(self.program.nodes[k], (ast.For, ast.While))
+        ]
+        if any(each not in around for each in loops):  # a loop gives it new values
+            return True
         if any(isinstance(self.program.nodes[k], ast.stmt) and k in self.flow.places for k in written_on):
             return True  # what it held later counts
         if got is None:
@@ -175,17 +181,14 @@ class Search:
                 break
             best = around
         at = self.flow.places[best][-1]  # what only hands on a value, such as dropout in evaluation, is no mistake
-        given = (
-            [] if isinstance(self.flow.node(at), two) else [k for k in self.flow.operands(at) if self.hands_on(k, at)]
-        )
+        given = [] if isinstance(self.flow.node(at), two) else self.flow.operands(at)
+        given = [(k, self.value_of(self.flow, k), self.value_of(self.flow, at)) for k in given]
+        given = [
+            k for k, value, own in given if value is not None and own is not None and candidates.is_close(own, value)
+        ]
         made = [self.flow.steps[self.flow.origin(each)][0] for each in given]
         best = next((number for number in made if number in found), best)
         return best, found[best]
-
-    def hands_on(self, operand, place):
-        """Whether a step gives the value that it got from another."""
-        own, given = self.value_of(self.flow, place), self.value_of(self.flow, operand)
-        return own is not None and given is not None and candidates.is_close(own, given)
 
     @functools.cached_property
     def behind_result(self):

@@ -82,7 +82,10 @@ class Words(Search):
         if trouble.breaks_contract:
             return self.look_at(self.program.state_changes())
         if contract.draws_at_random(self.asking.reference[self.number]):  # no value on the way is known
-            return self.look_at([*map(self.program.statement_of, filter(locate.draws, self.program.nodes))])
+            drawn = {at for at in self.behind_result if locate.draws(self.flow.node(at), locate.RANDOM_FUNCTIONS)}
+            after = [at for at in self.behind_result if drawn & {*self.flow.behind([at])}]  # of the answer's own draws
+            lines = {node.lineno for node in self.program.nodes if locate.draws(node)} | {*self.lines_behind(after)}
+            return say("look_at", place=sentences.lines_of(with_code(self.program, lines))) if lines else ""
         if words := self.words_on_way_out():
             return words
         if lost := self.program.statements(self.is_overwritten):
