@@ -117,6 +117,13 @@ def heard(id, code):
     return commands.judge_attempt(EXERCISES[id], Answer(id, code).object())
 
 
+def named_lines(reply):
+    """The numbers of the lines that a reply names: line 3, or lines 3, 5 to 8 and 12."""
+    told = re.findall(r"[Ll]ines? ([\d, to and]*\d)", re.sub(r"`[^`]*`", "", reply))
+    runs = [run for each in told for run in re.findall(r"(\d+)(?: to (\d+))?", each)]
+    return {line for first, last in runs for line in range(int(first), int(last or first) + 1)}
+
+
 def test_an_answer_with_a_dataclass_still_gets_a_place():
     code = (
         "from dataclasses import dataclass\n\n\n@dataclass\nclass Sizes:\n    heads: int\n    longest = 3\n\n\n"
@@ -486,6 +493,25 @@ def test_what_is_not_proven_is_a_place(id, code, words):
     assert result.mistake is None and not result.hints and words in result.message, result
 
 
+@pytest.mark.parametrize(
+    "answer", [each for each in answers.WRONG if each.says and not EXERCISES[each.exercise].open_ended]
+)
+def test_the_reply_says_what_it_must(answer):
+    reply = commands.judge_attempt(EXERCISES[answer.exercise], answer.object()).message
+    assert answer.says in reply, reply
+
+
+@pytest.mark.parametrize("id", ["2.1", "3.1", "3.3", "5.1"])
+def test_a_puzzle_names_the_lines_of_the_matrices_that_have_to_change(id):
+    """For most wrong answers with a place, that is among the lines; where only the values are wrong, those alone."""
+    given = [each for each in answers.wrong(id) if each.place][::EVERY]
+    replies = [commands.judge_attempt(EXERCISES[id], each.object()).message for each in given]
+    found = [named_lines(reply) & {*each.lines()} for each, reply in zip(given, replies)]
+    assert sum(map(bool, found)) >= 0.75 * len(given), [each for each, lines in zip(given, found) if not lines]
+    values = "W_query = W_key = torch.zeros(5, 1)\n    W_value = torch.ones(5, 2)\n    return W_query, W_key, W_value\n"
+    assert "\nLook at line 3, `W_value = torch.ones(5, 2)`." in heard("3.1", f"def my_average():\n    {values}").message
+
+
 def test_the_smallest_input_that_fails_is_told_and_it_is_one_that_the_text_allows():
     message = heard("1.2", "def my_softmax(scores):\n    return scores.exp() / scores.exp().sum()\n").message
     assert message.startswith(
@@ -656,10 +682,8 @@ def test_most_wrong_answers_hear_their_place_in_few_words_and_none_hears_its_cha
     told, long, before = [], [], []
     for answer in given:
         result = commands.judge_attempt(EXERCISES[answer.exercise], answer.object())
-        lines = [int(number) for number in re.findall(r"[Ll]ine (\d+)", result.message)]
-        for first, last in re.findall(r"lines (\d+) to (\d+)", result.message):  # a block is a place, too
-            lines += range(int(first), int(last) + 1)
-        if answer.says and answer.says in result.message or set(lines) & set(answer.lines()):
+        lines = named_lines(result.message)
+        if answer.says and answer.says in result.message or lines & {*answer.lines()}:
             told.append(answer)
         if lines and max(lines) < answer.lines()[0] and not result.mistake:
             before.append(answer)

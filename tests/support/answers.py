@@ -15,7 +15,7 @@ from course_utils.exercises import CHAPTERS, EXERCISES, solutions
 class Answer:
     """An answer to an exercise. cause: what is wrong, None for a right one. place: the expression that is wrong.
 
-    says: what of a puzzle's reply names what the head does.
+    says: what the reply must say; of a puzzle, what names what the head does.
     """
 
     exercise: str
