@@ -42,7 +42,7 @@ def test_the_solution_earns_all_points(exercise):
     assert len(explanation.split()) >= 15
 
 
-# in these no text gives the result a first dimension that may be 1, such as a batch of one, beside others
+# the results of these have no batch dimension
 WITHOUT_BATCH = ("1.2", "2.2", "4.3", "6.5", "7.1", "7.2", "7.3", "8.4", "9.2", "10.3", "10.5", "11.3", "11.4", "11.5")
 
 

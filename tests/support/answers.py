@@ -15,7 +15,7 @@ from course_utils.exercises import CHAPTERS, EXERCISES, solutions
 class Answer:
     """An answer to an exercise. cause: what is wrong, None for a right one. place: the expression that is wrong.
 
-    says: what the reply must say; of a puzzle, what names what the head does.
+    says: words that the reply must contain; for a puzzle, those that describe what its head does.
     """
 
     exercise: str
