@@ -155,7 +155,7 @@ WRONG_IN_EVERY_FORM = {  # {what it is: (exercise, answer, words on its place, h
         "def my_causal_weights(scores):\n    weights = torch.zeros_like(scores)\n"
         "    for t in range(scores.shape[-1]):\n"
         "        weights[..., t, :t] = torch.softmax(scores[..., t, :t], dim=-1)\n    return weights\n",
-        "gets its value in line 9, and line 11 leaves it unchanged.",
+        "gets its value in line 9, and line 11 gives it no other.",
         0,
     ),
     "crash": (
@@ -267,9 +267,53 @@ def test_what_was_handed_in_before_is_not_run_again(graded, sandbox, monkeypatch
 
 def test_time_that_ran_out_for_one_is_nobody_elses_trouble(graded, sandbox, monkeypatch):
     with monkeypatch.context() as busy:
-        busy.setattr(type(sandbox), "run", lambda *what, **how: Outcome(trouble="took longer than 1 s and was stopped"))
+        slow = Outcome(trouble="took longer than 1 s and was stopped")
+        busy.setattr(type(sandbox), "run_together", lambda self, answers, *what, **how: [slow] * len(answers))
         assert graded(packed(notebook({"3.2": handed_in.RIGHT})))[0]["3.2"].result.status == NOT_YET
     assert graded(packed(notebook({"3.2": handed_in.RIGHT})))[0]["3.2"].result.status == RIGHT
+
+
+def test_new_answers_that_only_compute_run_in_one_process_and_once(graded, sandbox, monkeypatch):
+    ran, together = [], type(sandbox).run_together
+    monkeypatch.setattr(
+        type(sandbox),
+        "run_together",
+        lambda self, asked, *what, **more: (
+            ran.append([name for _, name, _ in asked]) or together(self, asked, *what, **more)
+        ),
+    )
+    padding = "def my_mask(is_padding):\n    return is_padding[:, None, :] | False"
+    found, _ = graded(packed(notebook({"3.2": handed_in.RIGHT, "3.4": padding})))
+    assert answers(found) == only("3.2", RIGHT) | {"3.4": NOT_YET}
+    assert {"my_causal_weights", "my_mask"} <= set(ran[0])  # and the stubs
+    assert sum(names.count("my_causal_weights") for names in ran) == 1
+
+
+SOFTMAX = "def my_causal_weights(scores):\n    future = torch.ones(scores.shape[-2:]).triu(1).bool()\n"
+SOFTMAX += "    return {}(scores.masked_fill(future, -torch.inf), -1)"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "import os\n\n\ndef my_average():\n    os._exit(0)",
+        "def my_average():\n    while True:\n        pass",
+        "def my_average():\n    torch.softmax = lambda scores, dim: scores",
+        "import sys\n\n\ndef my_average():\n    sys.modules.clear()",
+    ],
+    ids=["ends its process", "never ends", "changes torch", "empties the modules"],
+)
+def test_an_answer_costs_no_other_its_points(other, graded):
+    """They run in one process first."""
+    found, _ = graded(packed(notebook({"3.1": other, "3.2": SOFTMAX.format("torch.softmax")})))
+    assert answers(found) == only("3.2", RIGHT) | {"3.1": NOT_YET}
+
+
+def test_an_answer_that_lives_on_what_another_left_behind_is_not_right(graded):
+    """Backwards, it runs before the other."""
+    leaves = "def my_average():\n    torch.left = torch.softmax"
+    found, _ = graded(packed(notebook({"3.1": leaves, "3.2": SOFTMAX.format("torch.left")})))
+    assert answers(found) == only("3.1", NOT_YET) | {"3.2": NOT_YET}
 
 
 def test_a_wrong_helper_of_an_earlier_exercise_does_not_cost_twice(graded):
@@ -350,18 +394,21 @@ COIN = "import os\nheads = os.urandom(1)[0] < 128\n" + handed_in.RIGHT.replace("
 
 def test_an_answer_that_is_right_by_chance_is_not_right(graded, sandbox, monkeypatch):
     """Nor are its copies: each of them would get the same."""
-    ran, run = [], type(sandbox).run
+    ran, run = [], type(sandbox).run_together
 
-    def by_turns(self, texts, *what, **more):
-        ran.append("urandom" in str(texts))
+    def by_turns(self, answers, *what, **more):
+        ran.append("urandom" in str(answers))
         heads = str(sum(ran) % 2 == 1)
-        return run(self, [text.replace("os.urandom(1)[0] < 128", heads) for text in texts], *what, **more)
+        tossed = [
+            ([text.replace("os.urandom(1)[0] < 128", heads) for text in texts], *rest) for texts, *rest in answers
+        ]
+        return run(self, tossed, *what, **more)
 
-    monkeypatch.setattr(type(sandbox), "run", by_turns)
+    monkeypatch.setattr(type(sandbox), "run_together", by_turns)
     for _ in range(2):
         found, _ = graded(packed(notebook({"3.2": COIN})))
         assert answers(found) == only("3.2", NOT_YET) and "depends on chance" in found["3.2"].result.message
-    assert sum(ran) == 2
+    assert sum(ran) == 4  # twice with the stubs, and twice alone
 
 
 def test_seeds_that_the_grader_chooses_make_nothing_right(graded):
@@ -374,9 +421,16 @@ def test_seeds_that_the_grader_chooses_make_nothing_right(graded):
 
 
 def test_a_right_answer_whose_second_run_finds_no_time_is_right(graded, sandbox, monkeypatch):
-    run, slow = type(sandbox).run, Outcome(trouble="took longer than 1 s and was stopped")
-    monkeypatch.setattr(type(sandbox), "run", lambda *what, **more: slow if more.get("seed") else run(*what, **more))
-    assert answers(graded(packed(notebook({"3.2": handed_in.RIGHT})))[0]) == only("3.2", RIGHT)
+    run, slow = type(sandbox).run_together, Outcome(trouble="took longer than 1 s and was stopped")
+    monkeypatch.setattr(
+        type(sandbox),
+        "run_together",
+        lambda self, answers, *what, **more: (
+            [slow] * len(answers) if more.get("seed") else run(self, answers, *what, **more)
+        ),
+    )
+    may_draw = handed_in.RIGHT.replace("scores.shape[-1]", "eval('scores.shape[-1]')")
+    assert answers(graded(packed(notebook({"3.2": may_draw})))[0]) == only("3.2", RIGHT)
     assert RIGHT not in [known["status"] for known in grader.remembered_results.values()]
 
 

@@ -5,12 +5,14 @@ The expected values are known here, so no student's code runs here: that happens
 
 import functools
 import hashlib
+import itertools
 import re
 import time
 from dataclasses import dataclass, replace
 
 from course_tools.grading import notebook_reading, own_code, own_exercises, private_seed, similar_answers
 from course_tools.grading.own_folder import OWN_CHAPTER
+from course_tools.grading.plain_code import only_computes
 from course_tools.grading.reports import GradedExercise, Report, result_from_json
 from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.submitted_files import NOTEBOOK
@@ -59,6 +61,7 @@ COURSE_CHAPTERS_IGNORED = (
 )
 MOST_REMARKS = 10  # on one submission
 FEWEST_PUBLISHED_LINES = 3  # shorter answers are often the same without copying
+SECONDS_TOGETHER = 3  # wall-clock, for all answers of a chapter in one process; if that is too short, each runs alone
 SHARE_OF_TIME = 4  # one answer gets 1/4 of the remaining time, so that answers after many endless ones still get a turn
 MOST_REMEMBERED = 2000  # answers whose results are kept; common answers appear early in a class
 remembered_results: dict[
@@ -91,14 +94,48 @@ class SubmissionSandbox:
 
     def __init__(self, sandbox, seconds, before_run, explained):
         self.sandbox, self.end, self.before_run, self.modules = sandbox, time.monotonic() + seconds, before_run, {}
-        self.explained = explained
+        self.explained, self.settled = explained, {}
+
+    def run_together(self, answers):
+        """Run new answers to exercises of one chapter in one process, which is faster than one for each.
+
+        answers: {digest: (exercise, texts)}. Those that do more than compute come last, and once more the other way
+        round. `settled` gets the Outcome of each that gave the same both times, whatever had run before it, or that
+        only computes. The others have to run alone.
+        """
+        self.before_run()
+        plain = {digest for digest, (_, texts) in answers.items() if only_computes(texts)}
+        first = self.outcomes(answers, sorted(answers, key=lambda digest: digest not in plain), 0)
+        again = [digest for digest in reversed(first) if digest not in plain and first[digest].message]
+        second = first | (self.outcomes(answers, again, OTHER_SEED) if again else {})
+        self.settled |= {
+            digest: outcome
+            for digest, outcome in first.items()
+            if outcome.message and outcome.message == second[digest].message
+        }
+
+    def outcomes(self, answers, order, seed):
+        """{digest: Outcome} of answers, as in `run_together`, that run in one process in this order."""
+        asked = [answers[digest] for digest in order]
+        modules = self.modules_named_in("\n".join(text for _, texts in asked for text in texts))
+        found = self.sandbox.run_together(
+            [(texts, exercise.name, exercise.calls) for exercise, texts in asked],
+            asked[0][0].chapter,
+            patience=min(self.patience(), SECONDS_TOGETHER),
+            modules=modules,
+            seed=seed,
+        )
+        return dict(zip(order, found))
+
+    def patience(self):
+        """Wall-clock seconds that the next run may take."""
+        return (self.end - time.monotonic()) / SHARE_OF_TIME
 
     def run(self, texts, *what, modules=None, **more):
         """The sandbox's Outcome, with the student's own Python files that the texts name, and other modules."""
         self.before_run()
-        patience = (self.end - time.monotonic()) / SHARE_OF_TIME
         modules = self.modules_named_in("\n".join(texts)) | (modules or {})
-        return self.sandbox.run(texts, *what, **more, patience=patience, modules=modules)
+        return self.sandbox.run(texts, *what, **more, patience=self.patience(), modules=modules)
 
     def modules_named_in(self, text):
         """The student's own Python files that a text names, and those that these name."""
@@ -176,19 +213,37 @@ class SubmissionGrader:
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""
         found, held = {}, []
-        for exercise in self.exercises.values():
-            places, marked = notebook.cells_defining(exercise), notebook.cells_marked(exercise)
-            held += places or marked
-            if places:
-                attempt = graded_answer(exercise, notebook, places, found, self.sandbox)
+        places = {id: notebook.cells_defining(exercise) for id, exercise in self.exercises.items()}
+        needed = {
+            id: notebook.texts_needed(places[id][-1], exercise.name, provided_cells(exercise.chapter))
+            for id, exercise in self.exercises.items()
+            if places[id]
+        }
+        self.run_new_answers(needed)
+        for id, exercise in self.exercises.items():
+            marked = notebook.cells_marked(exercise)
+            held += places[id] or marked
+            if places[id]:
+                attempt = graded_answer(exercise, notebook, places[id], needed[id], found, self.sandbox)
             else:
                 attempt = attempt_without_definition(exercise, notebook)
             if attempt:
-                found[exercise.id] = attempt
-                self.attempts[exercise.id].append(attempt)
+                found[id] = attempt
+                self.attempts[id].append(attempt)
                 self.has_news = True
         if not held:
             self.remarks.append(f"{notebook.name} contains no exercise of the course.")
+
+    def run_new_answers(self, needed):
+        """Run the answers that nobody has handed in before together, by chapters. needed: {id: (texts, names)}."""
+        for _, ids in itertools.groupby(needed, lambda id: self.exercises[id].chapter):
+            answers = {}
+            for id in ids:
+                texts, _ = needed[id]
+                if not known_result(self.exercises[id], texts, self.sandbox):
+                    answers[digest_of_answer(self.exercises[id], texts, self.sandbox)] = self.exercises[id], texts
+            if len(answers) > 1:
+                self.sandbox.run_together(answers)
 
     def report(self, missing):
         """The Report so far. missing: the remark on an exercise that is not there."""
@@ -234,8 +289,11 @@ def courses_own(handed):
     return [name for name, _ in handed.notebooks if f"/{name}".endswith(ends)]
 
 
-def graded_answer(exercise, notebook, places, earlier, sandbox):
-    """The Attempt at an exercise that these cells define. earlier: {id: Attempt} at the exercises before."""
+def graded_answer(exercise, notebook, places, needed, earlier, sandbox):
+    """The Attempt at an exercise that these cells define.
+
+    needed: (texts to run, names in them). earlier: {id: Attempt} at the exercises before.
+    """
     times = sum(exercise.name in statement.binds for place in places for statement in notebook.cells[place].statements)
     remarks = [DEFINED_TWICE.format(exercise.name, times)] if times > 1 else []
     broken = [cell for cell in notebook.cells_marked(exercise) if cell.problem]
@@ -243,7 +301,7 @@ def graded_answer(exercise, notebook, places, earlier, sandbox):
 
     provided = provided_cells(exercise.chapter)
     whole = tuple(notebook.texts_up_to_check(exercise, provided_texts(), provided))
-    texts, used = notebook.texts_needed(places[-1], exercise.name, provided)
+    texts, used = needed
     result, replies = remembered_result(exercise, texts, sandbox)
     if result.status != NOT_ATTEMPTED and (lent := notebook.names_from_chapter(places[-1], used, provided)):
         remarks.append(DEFINED_BY_CHAPTER.format(", ".join(f"`{name}`" for name in lent[:MOST_NAMES])))
@@ -285,28 +343,36 @@ def result_with_helpers(exercise, helpers, texts, sandbox):
     return (result, RIGHT_WITH_HELPERS.format(names)) if result.status == RIGHT else None
 
 
+def known_result(exercise, texts, sandbox, again=False):
+    """What `remembered_result` returns where that is known already; None where it is not."""
+    if known := remembered_results.get(digest_of_answer(exercise, texts, sandbox, again)):
+        return result_from_json(known), None
+    if not sandbox.explained and not again:
+        known = remembered_results.get(digest_of_answer(exercise, texts, sandbox, LATER))
+        return known and (result_from_json(known), LATER)
+    return None
+
+
 def remembered_result(exercise, texts, sandbox, again=False, worked=None):
     """(Result, replies to explain it from, or LATER) of the answer in these texts; None if there is nothing to explain.
 
-    Many students hand in the same answer, so results are kept, except timeouts and the like. A right answer runs once
-    more: if it were right by chance, it would count for all who hand it in.
+    Many students hand in the same answer, so results are kept, except timeouts and the like. A right answer that is
+    not settled runs once more: if it were right by chance, it would count for all who hand it in.
 
     again: this is a further try, which is never explained. worked: {name: text} of modules with worked answers.
     """
+    if known := known_result(exercise, texts, sandbox, again):
+        return known
     key = digest_of_answer(exercise, texts, sandbox, again)
-    if known := remembered_results.get(key):
-        return result_from_json(known), None
-    wrong = digest_of_answer(exercise, texts, sandbox, LATER)
-    if not sandbox.explained and not again and (known := remembered_results.get(wrong)):
-        return result_from_json(known), LATER
     asked = texts, exercise.name, exercise.calls, exercise.chapter
-    outcome = sandbox.run(*asked, modules=worked)
+    settled = sandbox.settled.get(key)
+    outcome = settled or sandbox.run(*asked, modules=worked)
     result = result_of_outcome(exercise, outcome)
     if result.status == NOT_YET and not again or outcome.trouble:
         if outcome.replies and not sandbox.explained:
-            remember(wrong, result)
+            remember(digest_of_answer(exercise, texts, sandbox, LATER), result)
         return result, outcome.replies
-    if result.status == RIGHT:
+    if result.status == RIGHT and not settled:
         second = sandbox.run(*asked, modules=worked, seed=OTHER_SEED)
         if second.out_of_time:
             return result, None

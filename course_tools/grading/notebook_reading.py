@@ -48,7 +48,7 @@ class Statement:
 class Cell:
     """A code cell. exercise: the id of the exercise whose mark it carries ("3.2"), or None.
 
-    source: the text as it was handed in. The rest is as `parsed_cell` gives it. binds: names that it defines.
+    source: the text as it was handed in. The rest is as `parsed_cell` gives it.
     """
 
     source: str
@@ -56,9 +56,8 @@ class Cell:
 
     def __post_init__(self):
         read = parsed_cell_cached if len(self.source) < SHORT_CELL else parsed_cell
-        self.text, self.statements, self.needs, self.effects, self.problem = read(self.source)
+        self.text, self.statements, self.binds, self.needs, self.effects, self.problem = read(self.source)
         self.source = self.source.strip()
-        self.binds = frozenset().union(*(statement.binds for statement in self.statements))
 
 
 def text_of_statements(statements):
@@ -198,15 +197,16 @@ def plain_lines(text):
 
 
 def parsed_cell(text):
-    """(text with magics turned into Python, Statements that set something, needs, effects, problem) of a cell's text.
+    """(text with magics turned into Python, Statements that set something, binds, needs, effects, problem) of a text.
 
-    needs: names that must be there when all of it runs. effects: whether it does more than set names. problem: why not
-    all of it can run, or None. If a stranger's text breaks Python's parser, only this cell is affected.
+    binds: names that the cell defines. needs: names that must be there when all of it runs. effects: whether it does
+    more than set names. problem: why not all of it can run, or None. If a stranger's text breaks Python's parser, only
+    this cell is affected.
     """
     try:
         text, tree = read_as_python(text)
     except Exception as error:
-        return text, (), frozenset(), False, why_unreadable(error)
+        return text, (), frozenset(), frozenset(), False, why_unreadable(error)
     statements, needs, problem = [], set(), None
     for nodes, first, own in nodes_with_text(tree.body, text):
         try:
@@ -217,7 +217,8 @@ def parsed_cell(text):
             needs |= found.needs
             if found.binds and not isinstance(nodes[0], ast.Delete):
                 statements.append(found)
-    return text, tuple(statements), frozenset(needs), not all(map(has_no_effect, tree.body)), problem
+    binds = frozenset().union(*(found.binds for found in statements))
+    return text, tuple(statements), binds, frozenset(needs), not all(map(has_no_effect, tree.body)), problem
 
 
 parsed_cell_cached = functools.lru_cache(MOST_CELLS_REMEMBERED)(parsed_cell)

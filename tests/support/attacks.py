@@ -6,6 +6,7 @@ made, and knock only at this machine's own door. So each is also run where its w
 
 import textwrap
 
+from course_tools.grading.sandbox.sandbox import LENGTH
 from course_tools.repository import ROOT
 from course_utils.judging import serialize
 from tests.support.sandboxes import EXERCISE, WRONG
@@ -120,9 +121,10 @@ FORGED = {
 
 def forging(replies):
     """An answer that writes these replies to the grader by itself, and ends."""
+    message = serialize.pack({"replies": replies})
     return f"""
 import os
-message = {serialize.pack({"replies": replies})!r}
+message = {LENGTH.pack(len(message)) + message!r}
 for k in range(3, 64):
     try:
         os.write(k, message)

@@ -1,4 +1,4 @@
-"""Where strangers' code runs: each exercise in its own process, which can read only Python and its packages.
+"""Where strangers' code runs: each submission in its own processes, which can read only Python and its packages.
 
     with Sandbox() as sandbox:
         outcome = sandbox.run(cells, "my_causal_weights", exercise.calls, chapter=3)

@@ -5,6 +5,7 @@ import math
 import os
 import signal
 import socket
+import struct
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ WAITING_FACTOR = 3  # wall-clock time, as a multiple of computing time
 SHORTEST_PATIENCE = 0.1  # wall-clock seconds that every answer gets
 SECONDS_TO_EXIT = 5  # seconds for a child that has closed its socket to end
 TOO_LONG = "took longer than"
+NO_ANSWER = "sent back data that is not an answer"
+LENGTH = struct.Struct(">Q")  # bytes of the message that follows: see `inside.answering`
 PATIENCE = 60  # seconds for the server to be ready, or to say how a child ended
 UNPROTECTED = (
     "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
@@ -79,37 +82,37 @@ class Sandbox:
     def __exit__(self, *error):
         self.stop()
 
-    def run(
-        self,
-        cells,
-        name,
-        calls,
-        chapter,
-        watch=False,
-        fixes=(),
-        patience=math.inf,
-        modules=None,
-        seed=0,
-    ):
+    def run(self, cells, name, calls, chapter, **more):
         """Run the cells, then call `name`. Returns an Outcome; never raises for what the code does.
 
         cells: Python texts, run in order, statement by statement; a failing statement is skipped.
-        calls: FunctionCalls or LayerCalls (see course_utils.judging.calls).
-        chapter: the exercise's chapter; from `course_utils.attention` it may import what earlier chapters build.
+        calls: FunctionCalls or LayerCalls (see course_utils.judging.calls). chapter, more: as in `run_together`.
+        """
+        (outcome,) = self.run_together([(cells, name, calls)], chapter, **more)
+        return outcome
+
+    def run_together(self, answers, chapter, watch=False, fixes=(), patience=math.inf, modules=None, seed=0):
+        """Run several answers of one person in turn, in one process. Returns an Outcome for each.
+
+        If one of them ends or holds up the process, all have this trouble.
+
+        answers: (cells, name, calls) of each, as in `run`.
+        chapter: the exercises' chapter; from `course_utils.attention` they may import what earlier chapters build.
         watch: instead of replies, the steps of the first call (see course_utils.explaining.program.watched).
+        fixes: instead of replies of the unchanged answer, a list of replies for each of these Fixes.
         patience: wall-clock seconds, if less than the usual limit for code that only waits.
         modules: {name: text} of importable Python files, such as the student's own.
-        seed: for all random numbers.
-        fixes: instead of replies of the unchanged answer, a list of replies for each of these Fixes.
+        seed: for all random numbers, anew for each answer.
         """
         importable = allowed_imports.modules_for_chapter(chapter)
-        if hand_over_a_model(calls):
+        if any(hand_over_a_model(calls) for _, _, calls in answers):
             importable |= allowed_imports.modules_of_the_model()
         request = serialize.pack(
             {
-                "cells": list(cells),
-                "name": name,
-                "calls": [asking.call_to_plain(call) for call in calls],
+                "answers": [
+                    {"cells": list(cells), "name": name, "calls": [asking.call_to_plain(call) for call in calls]}
+                    for cells, name, calls in answers
+                ],
                 "watch": watch,
                 "fixes": [[fix.number, fix.new] for fix in fixes],
                 "seed": seed,
@@ -117,18 +120,11 @@ class Sandbox:
                 "silent": allowed_imports.silenced_packages(),
             }
         )
-        message, trouble = self.ask(request, min(WAITING_FACTOR * self.seconds, max(patience, SHORTEST_PATIENCE)))
+        received, trouble = self.ask(request, min(WAITING_FACTOR * self.seconds, max(patience, SHORTEST_PATIENCE)))
         if trouble:
-            return Outcome(trouble=trouble)
-        try:
-            match serialize.unpack(message, serialize.LARGEST_REPLY_HEADER):
-                case {"replies": list(replies)}:
-                    return Outcome(replies=replies, message=message)
-                case {"trouble": str(trouble)}:
-                    return Outcome(trouble=errors.presentable(trouble))
-        except ValueError:
-            pass
-        return Outcome(trouble="sent back data that is not an answer")
+            return [Outcome(trouble=trouble)] * len(answers)
+        found = [outcome_of(message) for message in messages_in(received)]
+        return found if len(found) == len(answers) else [Outcome(trouble=NO_ANSWER)] * len(answers)
 
     def ask(self, request, patience):
         """(the bytes that came back for a request, None), or (None, the trouble)."""
@@ -253,6 +249,30 @@ class Sandbox:
             self.process.kill()
             self.process.wait()
             self.process = None
+
+
+def messages_in(received):
+    """The messages that bytes from a child consist of; an incomplete one, and what follows it, is missing."""
+    rest = memoryview(received)
+    while len(rest) >= LENGTH.size:
+        end = LENGTH.size + LENGTH.unpack(rest[: LENGTH.size])[0]
+        if end > len(rest):
+            return
+        yield bytes(rest[LENGTH.size : end])
+        rest = rest[end:]
+
+
+def outcome_of(message):
+    """The Outcome that the bytes from a child say."""
+    try:
+        match serialize.unpack(message, serialize.LARGEST_REPLY_HEADER):
+            case {"replies": list(replies)}:
+                return Outcome(replies=replies, message=message)
+            case {"trouble": str(trouble)}:
+                return Outcome(trouble=errors.presentable(trouble))
+    except ValueError:
+        pass
+    return Outcome(trouble=NO_ANSWER)
 
 
 def hand_over_a_model(calls):

@@ -3,12 +3,15 @@
 import ast
 import codeop
 import contextlib
+import gc
 import importlib.abc
 import importlib.util
 import inspect
 import linecache
+import mmap
 import random
 import re
+import struct
 import sys
 import traceback
 import types
@@ -24,18 +27,31 @@ from course_utils.judging import errors, serialize
 
 GPU = re.compile(r"(cuda|mps|xpu)(:\d+)?")  # devices
 LONGEST_MESSAGE = 300  # characters of an error message
+LENGTH = struct.Struct(">Q")  # bytes of the message that follows
 
 
 def answer(request):
-    """The bytes to send back for the bytes of a request: {"replies": list} or {"trouble": sentence}."""
+    """The bytes to send back for the bytes of a request: for each answer, as in `answer_one`, after their number."""
     request = serialize.unpack(request)
+    course = CourseImports(request["course"])
+    sys.meta_path[:0] = [SilencedImports(request["silent"]), course]
+    messages = []
+    for own in request["answers"]:
+        messages.append(answer_one(request | own))
+        course.forget_imported()
+        sys.modules.pop("__main__", None)
+        gc.collect()  # what it kept would be missing for the next one
+    return b"".join(part for message in messages for part in (LENGTH.pack(len(message)), message))
+
+
+def answer_one(request):
+    """The bytes for one answer: {"replies": list} or {"trouble": sentence}."""
     calls = [asking.call_from_plain(call) for call in request["calls"]]
-    sys.meta_path[:0] = [SilencedImports(request["silent"]), CourseImports(request["course"])]
     random.seed(request["seed"])  # so that a grade does not change between runs
     np.random.seed(request["seed"])
     torch.manual_seed(request["seed"])
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
-    reserve = bytes(1 << 24)  # only address space, as nothing is written: room to report that memory ran out
+    reserve = mmap.mmap(-1, 1 << 24)  # only address space, as nothing is written: room to report that memory ran out
     try:
         found, stopped = run_cells(request["cells"], request["name"])
         if not found:
@@ -44,7 +60,7 @@ def answer(request):
             return serialize.pack({"trouble": "hands in the course's own definition: write your own"})
         return serialize.pack({"replies": replies(found[0], request, calls)})
     except BaseException as error:  # also KeyboardInterrupt, and results that cannot be packed
-        del reserve
+        reserve.close()
         return serialize.pack({"trouble": f"stopped with {error_in_words(error)}"})
 
 
@@ -183,7 +199,13 @@ class CourseImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Resolves imports of the course from texts sent for this exercise: {"course_utils.attention": its text, ...}."""
 
     def __init__(self, texts):
-        self.texts = texts
+        self.texts, self.imported = texts, []
+
+    def forget_imported(self):
+        """Let the next import of a text run it again."""
+        for name in self.imported:
+            sys.modules.pop(name, None)
+        self.imported.clear()
 
     def find_spec(self, name, path=None, target=None):
         package = any(other.startswith(f"{name}.") for other in self.texts)  # the folder of a module may have no text
@@ -194,4 +216,5 @@ class CourseImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module):
+        self.imported.append(module.__name__)
         exec(compile(self.texts.get(module.__name__, ""), f"<{module.__name__}>", "exec"), vars(module))

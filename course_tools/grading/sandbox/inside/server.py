@@ -1,4 +1,4 @@
-"""Inside: the process that isolates itself, with torch loaded, and forks a child for each exercise.
+"""Inside: the process that isolates itself, with torch loaded, and forks a child for each request.
 
 It never sees a submission: the grader passes it the end of a socket, and only the child reads from that. So no child
 has another student's code in its memory. It exchanges single bytes and exit statuses with the grader.
