@@ -60,7 +60,6 @@ def rows_upto(part: str) -> list[list[Step]]:
     named = {column: f"{name}\n({batch}T, {width})" for column, (name, width) in enumerate(widths.items())}
     table, output = f"({batch}{heads}T, T)", f"({batch}T, {d_v})"
     mixed = "(B, num_heads, T, head_dim)" if heads else output
-    divisor = "head_dim" if heads else "d_k"
 
     first = dict.fromkeys(COLUMNS, "") if "projections" in parts else named
     names = ["query", "key", "value"]
@@ -70,7 +69,7 @@ def rows_upto(part: str) -> list[list[Step]]:
         [Step("heads", "split into heads", COLUMNS, dict.fromkeys(COLUMNS, "(B, num_heads,\nT, head_dim)"))],
         [Step("scores", "queries times keys", SCORED, {QUERIES: f"scores {table}"})],
         [Step("mask", "hide the future: −∞", SCORED, {QUERIES: ""})],
-        [Step("projections", f"divide by √{divisor}", SCORED, {QUERIES: ""})],
+        [Step("projections", f"divide by √{'head_dim' if heads else 'd_k'}", SCORED, {QUERIES: ""})],
         [Step("scores", "softmax", SCORED, {QUERIES: f"weights {table}"})],
         [Step("dropout", "dropout (in training)", SCORED, {QUERIES: ""})],
         [Step("scores", "weighted sum of the values", COLUMNS, {QUERIES: f"context {mixed}"})],
@@ -114,9 +113,8 @@ def box(axes: Axes, step: Step, top: float, new: bool) -> None:
     left, right = edges(step.columns)
     fill, frame, width, weight = NEW if new else OLD
     axes.add_patch(Rectangle((left, top), right - left, HEIGHT, facecolor=fill, edgecolor=frame, linewidth=width))
-    axes.text(
-        (left + right) / 2, top + HEIGHT / 2, step.words, size=TEXT, ha="center", va="center_baseline", weight=weight
-    )
+    middle = (left + right) / 2, top + HEIGHT / 2
+    axes.text(*middle, step.words, size=TEXT, ha="center", va="center_baseline", weight=weight)
 
 
 def arrow(axes: Axes, x: float, start: float, end: float, text: str) -> None:

@@ -150,14 +150,6 @@ def check_weights(values: Numbers) -> None:
     refuse("weights", values, values > LARGEST_WEIGHT, "softmax cannot give such a large weight")
 
 
-def score_panels(values: ArrayLike, names: Sequence[str], keys: Sequence[str]) -> tuple[Numbers, Truths]:
-    """The scores as in `panels`, and which cells are masked: minus infinity. Refuses nan and plus infinity."""
-    values = panels("scores", values, names, keys)
-    wrong = np.isnan(values) | np.isposinf(values)
-    refuse("scores", values, wrong, "scores are numbers, or -inf where a cell is masked")
-    return values, np.isneginf(values).any(axis=0)
-
-
 def refuse(name: str, values: Numbers, wrong: Truths, reason: str) -> None:
     """Refuse wrong values: name the first one's place and the reason. Raises ValueError."""
     if wrong.any():

@@ -83,12 +83,11 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
     readings = [reading for group in groups for reading in group]
     measured = readings[0].quantities
     rows = np.stack([board.embed([word] * board.places) for word in board.words], axis=1)  # (places, words, d)
-    about = f"Exercise {id} ({puzzle.title}): fill in the numbers; `check` judges them as this figure does."
     plain = {name: getattr(board, name) for name in ("words", "axes", "kind", "horizon", "columns", "python")}
     opening = [[numbers.get(axis, []) for axis in board.axes] for numbers in board.opening]
     return Figure(
         "puzzle",
-        about,
+        f"Exercise {id} ({puzzle.title}): fill in the numbers; `check` judges them as this figure does.",
         board.axes,
         np.zeros((len(board.axes), max(1, board.columns))),
         **plain | {"columns": np.shape(design[0])[-1] if len(design) else board.columns},

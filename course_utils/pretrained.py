@@ -113,13 +113,11 @@ def digest(content: bytes) -> str:
 def from_hub(source: Source) -> dict[str, bytes] | None:
     """{name: content} of the originals on the hub; None if it cannot be reached or now has other files."""
     contents = {}
+    unreachable = contextlib.suppress(OSError, http.client.HTTPException)
     for name in source.digests if source.hub else ():
-        try:
-            with urllib.request.urlopen(f"{source.hub}/{name}", timeout=SECONDS) as answer:
-                contents[name] = answer.read()
-        except (OSError, http.client.HTTPException):
-            return None
-        if digest(contents[name]) != source.digests[name]:
+        with unreachable, urllib.request.urlopen(f"{source.hub}/{name}", timeout=SECONDS) as answer:
+            contents[name] = answer.read()
+        if digest(contents.get(name, b"")) != source.digests[name]:
             return None
     return contents or None
 

@@ -51,7 +51,7 @@ def reply(scores, value=None, kinds=WORDS, wanted=BACK, visible=True):
     head = puzzles.Head(scores, visible, value)
     reading = puzzles.Reading(WORDS, wanted, kinds, context=None if value is None else wanted @ AGES[:, None])
     reading.quantities["the age"], reading.quantities["the place"] = AGES, np.arange(COUNT) * 1.0
-    sentence = puzzles.behaves(lambda value, reading: head, lambda: [reading])
+    sentence = puzzles.behaves(lambda value, readings: [head], lambda: [reading])
     return sentence(Asked(None))
 
 

@@ -53,18 +53,13 @@ def reply(id, asked, choices):
     if len(letters) != len(asked) or not all(known):
         return f"There are {len(asked)} questions. Answer each with one letter.\n{in_words(id, asked)}"
     right = [LETTERS[question.right] == letter for question, letter in zip(asked, letters)]
-    record(id, all(right))
+    taken = entry(id).get("taken", 0)
+    progress_file.update(ENTRY.format(id), taken=taken + 1 if isinstance(taken, int) else 1)
+    review_schedule.record(ENTRY.format(id), all(right))  # only a quiz with a mistake is repeated
     lines = [f"You have {sum(right)} of {len(asked)} right. The right answers come from running your code."]
     for number, (question, is_right) in enumerate(zip(asked, right), start=1):
         lines.append(f"{'✓' if is_right else '✗'} {number}. {question.prompt} {question.options[question.right]}")
     return "\n".join(lines)
-
-
-def record(id, all_right):
-    """Record today's result of a quiz. Only a quiz with a mistake is repeated."""
-    taken = entry(id).get("taken", 0)
-    progress_file.update(ENTRY.format(id), taken=taken + 1 if isinstance(taken, int) else 1)
-    review_schedule.record(ENTRY.format(id), all_right)
 
 
 def due():

@@ -46,13 +46,13 @@ def embedded(words):
     return np.array([MEANING[word] for word in words], dtype=float)
 
 
-def head_of_query(value, reading):
+def heads_of_query(value, readings):
     query = puzzles.numbers(value, "Your query", 4)
-    return puzzles.Head((embedded(reading.words) @ query)[None])
+    return [puzzles.Head((embedded(reading.words) @ query)[None]) for reading in readings]
 
 
 QUERY = Puzzle(
-    **written("1.1"), properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted, one_hunted_among_nine),)
+    **written("1.1"), properties=(puzzles.behaves(heads_of_query, sentences_with_a_hunted, one_hunted_among_nine),)
 )
 
 
@@ -117,12 +117,12 @@ def grouped(words):
     return puzzles.Reading(words, wanted, kinds)
 
 
-def head_of_embeddings(value, reading):
+def heads_of_embeddings(value, readings):
     table = puzzles.numbers(value, "Your table of embeddings", len(GROUPS), None)
-    inputs = table[[list(GROUPS).index(word) for word in reading.words]]
-    return puzzles.Head(inputs @ inputs.T)
+    inputs = [table[[list(GROUPS).index(word) for word in reading.words]] for reading in readings]
+    return [puzzles.Head(x @ x.T) for x in inputs]
 
 
 EMBEDDINGS = Puzzle(
-    **written("1.4"), properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups, one_against_six),)
+    **written("1.4"), properties=(puzzles.behaves(heads_of_embeddings, sentences_of_two_groups, one_against_six),)
 )

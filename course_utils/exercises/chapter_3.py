@@ -27,7 +27,8 @@ def embedded(words, names=TOKENS):
 
 def so_far(words):
     """Which tokens each token may see, (T, T): all so far, itself included."""
-    return np.tril(np.ones((len(words), len(words)), dtype=bool))
+    place = np.arange(len(words))
+    return place[:, None] >= place
 
 
 def averaged(words):
@@ -82,7 +83,7 @@ def remembered(words):
 
 def before(words):
     """Which tokens each token may see, (T, T): all before it, and `<s>` itself."""
-    visible = np.tril(np.ones((len(words), len(words))), k=-1) > 0
+    visible = so_far(words) & ~np.eye(len(words), dtype=bool)
     visible[0, 0] = True
     return visible
 

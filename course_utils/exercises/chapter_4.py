@@ -69,12 +69,7 @@ def survives(case):
     tried = [(reading, read_by(heads, reading)) for reading in chapter_3.sequences_of_letters()]
     if wrong := wrong_without_dropout(tried):
         return wrong + (wrong_attention_of_one_head(tried) or output_of_all_heads(heads))
-    return wrong_with_dropout([(reading, *stacked(stack)) for reading, stack in tried])
-
-
-def stacked(heads):
-    """(weights (H, T, T), the value of each token (H, T, 1)) of all heads."""
-    return np.stack([head.weights for head in heads]), np.stack([head.value for head in heads])
+    return wrong_with_dropout(tried)
 
 
 def wrong_attention_of_one_head(tried):
@@ -107,11 +102,13 @@ def wrong_without_dropout(tried):
             )
 
 
-def wrong_with_dropout(read):
+def wrong_with_dropout(tried):
     """A sentence on how often a sum is wrong when weights are dropped, or None."""
     coins = np.random.default_rng(SEED)
     right = {True: [], False: []}
-    for reading, weights, values in read:
+    for reading, heads in tried:
+        weights = np.stack([head.weights for head in heads])  # (H, T, T)
+        values = np.stack([head.value for head in heads])  # (H, T, 1)
         kept = coins.random((DRAWS, *weights.shape)) < 1 - DROPPED
         output = (weights * kept / (1 - DROPPED) @ values).sum(axis=1)[:, 1:, 0]  # (DRAWS, T - 1)
         for row, again in enumerate(reading.context[1:, 0] == 1):
@@ -119,7 +116,7 @@ def wrong_with_dropout(read):
     for again, found in right.items():
         if np.mean(found) < SURVIVES:
             what = "have" if again else "have not"
-            finding = f" {heads_finding_a_copy(read)} How many heads can lose the copy" if again else ""
+            finding = f" {heads_finding_a_copy(tried)} How many heads can lose the copy" if again else ""
             return (
                 f"With half of the weights dropped, letters that {what} occurred before are judged correctly in"
                 f" {just_below(SURVIVES, np.mean(found))} of all cases. The goal is at least"
@@ -132,10 +129,10 @@ def just_below(limit, share):
     return next(told for digits in range(2, 10) if float(told := f"{puzzles.near(share):.{digits}f}") < limit)
 
 
-def heads_finding_a_copy(read):
+def heads_finding_a_copy(tried):
     """A sentence on how many heads find a copy."""
-    reading, weights, values = next(each for each in read if (each[0].context == 1).any())
-    output = (weights @ values)[:, int(np.argmax(reading.context[:, 0] == 1)), 0]
+    reading, heads = next(each for each in tried if (each[0].context == 1).any())
+    output = np.stack([head.context for head in heads])[:, int(np.argmax(reading.context[:, 0] == 1)), 0]
     finding = int((output > output.max() / 2).sum())
     return f"{finding} of your {len(output)} heads {'finds' if finding == 1 else 'find'} the copy."
 

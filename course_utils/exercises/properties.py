@@ -48,12 +48,10 @@ def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape),
     def sentence(case):
         if case.want is not None:
             return None
-        if case.got is None or case.got.shape != shape(case):
-            return (
-                f"With dropout, a tensor of shape {shape(case)} is expected; you have {np.shape(case.got) or 'none'}."
-            )
-        found = dropping(case)
-        if found is None:
+        size = shape(case)
+        if case.got is None or case.got.shape != size:
+            return f"With dropout, a tensor of shape {size} is expected; you have {np.shape(case.got) or 'none'}."
+        if (found := dropping(case)) is None:
             return (
                 "With dropout, your context vectors are not weighted sums of the values. Does dropout act on anything"
                 " but the weights?"

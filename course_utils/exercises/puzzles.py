@@ -4,6 +4,7 @@ A head is tested on many sentences. Its weights are compared with those wanted, 
 fails, its own weights and scores show what it does instead; nothing here depends on an exercise.
 """
 
+import functools
 import random
 import re
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ class Head:
     visible: np.ndarray | bool = True
     value: np.ndarray | None = None
 
-    @property
+    @functools.cached_property
     def weights(self):
         """(rows, T)."""
         return self.weights_with(self.scores)
@@ -75,17 +76,17 @@ def head_of(x, W_query, W_key, W_value, visible=True):
 
 
 def head_of_matrices(embed, visible=lambda words: True):
-    """How three matrices, which are an answer, make a head: (value, Reading) -> Head.
+    """How three matrices, which are an answer, make a head, as `behaves` needs it.
 
     embed: words -> embeddings (T, d_in). visible: words -> whom each may look at, as in Head.
     """
 
-    def head(value, reading):
-        x = embed(reading.words)
-        matrices = three_matrices(value, x.shape[-1], reading.context.shape[-1])
-        return head_of(x, *matrices, visible(reading.words))
+    def heads(value, readings):
+        xs = [embed(reading.words) for reading in readings]
+        matrices = three_matrices(value, xs[0].shape[-1], readings[0].context.shape[-1])
+        return [head_of(x, *matrices, visible(reading.words)) for x, reading in zip(xs, readings)]
 
-    return head
+    return heads
 
 
 def sentences(seed, words, least, most, *always):
@@ -97,23 +98,24 @@ def sentences(seed, words, least, most, *always):
         yield found
 
 
-def behaves(head, *readings):
+def behaves(heads, *readings):
     """A property: an answer's head reads every sentence as wanted.
 
-    head: (value, Reading) -> Head; ValueError in words for a value that makes none. readings: () -> list of Reading
-    each, tried in turn.
+    heads: (value, [Reading]) -> a Head each; ValueError in words for a value that makes none. readings: () -> Readings,
+    tried in turn.
     """
+    made = [functools.cache(lambda make=make: list(make())) for make in readings]
 
     def sentence(case):
-        for readings_of in readings:
+        for readings_of in made:
             try:
-                tried = [(reading, head(case.value, reading)) for reading in readings_of()]
+                tried = list(zip(readings_of(), heads(case.value, readings_of())))
             except ValueError as refused:
                 return str(refused)
             if wrong := wrong_attention(tried) or wrong_output(tried):
                 return re.sub(r" at position \d+", r"\g<0> (counted from 0)", wrong, count=1)
 
-    sentence.head, sentence.readings = head, readings  # for judging on the page
+    sentence.readings = readings  # for judging on the page
     return sentence
 
 
@@ -131,9 +133,8 @@ def numbers(value, name, *sizes):
         raise ValueError(f"{name} should be a tensor of floating-point numbers, as embeddings are.")
     found = value.double().numpy()
     if found.ndim != len(sizes) or any(size not in (None, have) for size, have in zip(sizes, found.shape)):
-        wanted = ", ".join("any" if size is None else str(size) for size in sizes)
-        comma = "," if len(sizes) == 1 else ""
-        raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{comma}).")
+        wanted = str(tuple("any" if size is None else size for size in sizes)).replace("'", "")
+        raise ValueError(f"{name} has shape {found.shape}; expected {wanted}.")
     if np.isnan(found).any():
         raise ValueError(f"{name} contains nan, which is not a number. Which of your steps gives nan?")
     if not found.size or np.abs(found).max() > LARGEST:
@@ -209,9 +210,8 @@ def quoted(reading, row):
 
 
 def habits(reading, head):
-    """{what a head may do, whatever it reads: its weights}."""
-    rows, count = head.scores.shape
-    step = {"the first token alone": np.eye(1, count), "the last token alone": np.eye(1, count, count - 1)}
+    """{what a head may do, whatever it reads: its weights, (rows, T), or (1, T) where all rows have the same}."""
+    count = head.scores.shape[1]
     own = {}
     if reading.askers is None:
         same = np.array([[a == b for b in reading.words] for a in reading.words])
@@ -222,7 +222,7 @@ def habits(reading, head):
             "the token after it": np.eye(count, k=1),
             "the second token before it": np.eye(count, k=-2),
         }
-    return own | {name: np.broadcast_to(row, (rows, count)) for name, row in step.items()}
+    return own | {"the first token alone": np.eye(1, count), "the last token alone": np.eye(1, count, count - 1)}
 
 
 def uniform_habit(reading, head):
@@ -242,10 +242,8 @@ def habit(tried, wrong, ways_of):
     """
     known = [(ways_of(reading, head), head.weights, rows) for (reading, head), rows in zip(tried, wrong) if rows.any()]
     for name in known[0][0]:
-        pairs = [(weights[rows], ways[name][rows]) for ways, weights, rows in known]
-        stated = [(found[way.any(axis=-1)], way[way.any(axis=-1)]) for found, way in pairs]
-        count = sum(len(found) for found, _ in stated)
-        if count and all((misplaced(found, way) <= MISPLACED).all() for found, way in stated):
+        off = [misplaced(weights, ways[name])[rows & ways[name].any(axis=-1)] for ways, weights, rows in known]
+        if any(map(len, off)) and all((rows <= MISPLACED).all() for rows in off):
             return f"Wherever your head is wrong, a token attends to {name}. Why?"
     return None
 
@@ -260,10 +258,8 @@ def change_of_scores(tried):
     if all(head.scores.shape[0] == head.scores.shape[1] for _, head in tried):
         changes.append((SWAPPED, np.transpose))
     for words, change in changes:
-        if all(
-            (misplaced(head.weights_with(change(head.scores)), reading.weights) <= MISPLACED).all()
-            for reading, head in tried
-        ):
+        changed = [(head.weights_with(change(head.scores)), reading.weights) for reading, head in tried]
+        if all((misplaced(found, wanted) <= MISPLACED).all() for found, wanted in changed):
             return words
     return None
 
@@ -275,9 +271,8 @@ def question_on_scores(reading, head, row):
         most = max(found, key=lambda name: near(found[name] - wanted[name]))
         if found[most] - wanted[most] > MISPLACED / 2:
             break
-    own = {word for word, kind in zip(reading.words, reading.kinds) if kind == most}
-    word = most if names is reading.words else own.pop() if len(own) == 1 else None
-    score = f'"{word}"' if word else most
+    own = {word for word, name in zip(reading.words, names) if name == most}
+    score = f'"{own.pop()}"' if len(own) == 1 else most
     return f"Which of your numbers make {quoted(reading, row)} attend so much to {score}?"
 
 
@@ -292,9 +287,8 @@ def wrong_output(tried):
         return None
     reading, head = wrong[0]
     row = int(np.argmax(near(np.nan_to_num(np.abs(head.context - reading.context)).max(axis=-1))))
-    shown, wanted = (
-        " and ".join(f"{near(value):.2f}" for value in each[row]) for each in (head.context, reading.context)
-    )
+    sides = head.context[row], reading.context[row]
+    shown, wanted = (" and ".join(f"{near(value):.2f}" for value in values) for values in sides)
     return (
         f"Your weights are right, but not the values: for {quoted(reading, row)} in the sentence"
         f' "{" ".join(reading.words)}", the output is {shown}. It should be {wanted}.{describe_output(pairs)}'
@@ -310,7 +304,8 @@ def fits(found, wanted):
 
 def describe_output(pairs):
     """A sentence on the output: another quantity of the words, a multiple of the right one, or a question."""
-    found, wanted = (np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*map(counted_parts, pairs)))
+    found = np.concatenate([head.context[~np.isnan(reading.context)] for reading, head in pairs])
+    wanted = np.concatenate([reading.context[~np.isnan(reading.context)] for reading, _ in pairs])
     if not np.abs(found).max() > 1e-6:
         return " Every output is 0."
     for name in pairs[0][0].quantities:
@@ -326,10 +321,3 @@ def outputs_quantity(reading, head, name):
     """Whether a head passes on this quantity of the words that it looks at."""
     output = (head.weights @ reading.quantities[name])[:, None]
     return fits(head.context, np.where(np.isnan(reading.context), np.nan, output))
-
-
-def counted_parts(pair):
-    """The output and the one wanted, where one is wanted."""
-    reading, head = pair
-    counted = ~np.isnan(reading.context)
-    return head.context[counted], reading.context[counted]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from course_utils import pictures
@@ -48,11 +49,13 @@ def attention_figure(
         weights = weights.reshape(-1, *weights.shape[2:])
     names, keys, heads, hidden = pictures.weight_maps(weights, tokens, masked, key_tokens)  # heads: (num_heads, T, S)
     if scores is not None:
-        scores, infinite = pictures.score_panels(scores, names, keys)
+        scores = pictures.panels("scores", scores, names, keys)
+        wrong = np.isnan(scores) | np.isposinf(scores)
+        pictures.refuse("scores", scores, wrong, "scores are numbers, or -inf where a cell is masked")
         if len(scores) != len(heads):
             counts = f"There are {len(heads)} maps of weights and {len(scores)} of scores"
             raise ValueError(f"{counts}: pass the same number of each.")
-        hidden = hidden | infinite
+        hidden = hidden | np.isneginf(scores).any(axis=0)
 
     several = len(heads) // len(steps)
     count = f"{several} {maps}s" if several > 1 else f"one {maps}"

@@ -33,21 +33,19 @@ def show(controls: Sequence[widgets.Widget], figure: Callable[[], Figure]) -> No
 
     If figure() first raises ValueError, there is nothing to control, and only its sentence is shown.
     """
-    try:
-        first = figure().bundle()
-    except ValueError as refused:
-        print(refused)
+
+    def bundle() -> dict[str, str]:
+        try:
+            return figure().bundle()
+        except ValueError as refused:
+            return {"text/plain": str(refused)}
+
+    first = bundle()
+    if "text/html" not in first:
+        print(first["text/plain"])
         return
     box = widgets.Box(controls, layout={"display": "flex", "flex_flow": "row wrap"})
     display({WIDGET_VIEW: {"version_major": 2, "version_minor": 0, "model_id": box.model_id}}, raw=True)
     output = display(first, raw=True, display_id=True)
-
-    def follow(change: object) -> None:
-        try:
-            bundle = figure().bundle()
-        except ValueError as refused:
-            bundle = {"text/plain": str(refused)}
-        output.update(bundle, raw=True)
-
     for control in controls:
-        control.observe(follow, "value")
+        control.observe(lambda change: output.update(bundle(), raw=True), "value")

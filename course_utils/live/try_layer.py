@@ -31,15 +31,12 @@ def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str], without: Any
     length = widgets.BoundedIntText(len(tokens), 1, len(tokens), description="length", **interactive.FULL_LABELS)
     dropout = widgets.BoundedFloatText(0, max=0.9, step=0.1, description="dropout", **interactive.FULL_LABELS)
     seed = widgets.BoundedIntText(123, 0, 1000, description="seed", **interactive.FULL_LABELS)
-
-    def figure() -> Figure:
-        return layer_figure(make, torch.from_numpy(vectors), names, length.value, dropout.value, seed.value, without)
-
     controls = [length, dropout, seed]
     with contextlib.suppress(Exception):  # of a learner's code, which the figure tells
         if not isinstance(make(len(names), 0.0), torch.nn.Module):  # a function: nothing else would change it
             controls = [length]
-    interactive.show(controls, figure)
+    x = torch.from_numpy(vectors)
+    interactive.show(controls, lambda: layer_figure(make, x, names, length.value, dropout.value, seed.value, without))
 
 
 def layer_figure(

@@ -34,8 +34,7 @@ def questions_on(program, calls, runner, seed, kinds, evidence=Evidence):
     with contextlib.suppress(Exception):  # a stranger's code can raise anything; then no more is asked
         found = evidence(program, calls, runner, seed)
         words = call_words(program, found.call)
-        waiting = [built(found, kind, words) for kind in found.random.sample(kinds, len(kinds))]
-        yield from in_turn(waiting)
+        yield from in_turn([built(found, kind, words) for kind in found.random.sample(kinds, len(kinds))])
 
 
 def in_turn(waiting):
@@ -64,8 +63,7 @@ def built(found, kind, words):
 
 def gives_away(text, right, wrong):
     """Whether the right option occurs in the text of the cell, but not all wrong ones do."""
-    whole = (rf"(?<![\w.]){re.escape(each.strip('`'))}(?![\w.])" for each in (right, *wrong))
-    stands = [re.search(each, text) is not None for each in whole]
+    stands = [re.search(rf"(?<![\w.]){re.escape(each.strip('`'))}(?![\w.])", text) for each in (right, *wrong)]
     return stands[0] and not all(stands)
 
 
