@@ -296,7 +296,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            best = max(candidates, key=lambda j: float(scores[t, j]))\n"
         "            chosen.append(best)\n            candidates.remove(best)\n"
         "        for j in chosen:\n            mask[t, j] = False\n    return mask\n",
-        "gets its value in line 3, and line 12 leaves it unchanged. Which entries does line 12 write to, and with which"
+        "gets its value in line 3, and line 12 gives it no other. Which entries does line 12 write to, and with which"
         " values?\nLook at lines 5, 6 and 8 to 11.",
     ),
     (  # where a row was hidden whole, what hid it is told
@@ -470,12 +470,13 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "Begin with line 3, `return merged * (x @ W_gate.T)`. Print what it gives: is that what you need?\n"
         "Line 3 depends on line 2, `merged = context.transpose(1, 2).flatten(2)`.",
     ),
-    (  # one of two values that go into the result is no place because the whole result could stand there
+    (  # of two masks that go into the result, either may be wrong
         "8.2",
         "def my_turning_heads(first_before, second_before, first_after, second_after, margin):\n"
         "    before = (first_before - second_before).abs() > margin\n"
         "    after = (first_after - second_after).abs() > margin\n    return before & after\n",
-        "Begin with `(first_before - second_before).abs()` in line 2.",
+        "Look at line 4, `return before & after`. At [1, 0], `before` is True and `after` is True. Which of these is"
+        " wrong?\nLine 4 depends on line 2, `before = (first_before - second_before).abs() > margin`, and line 3, ",
     ),
     (  # masking after softmax is no mask that is missing
         "3.2",

@@ -1,12 +1,13 @@
 """What is tried out on a wrong answer: changes of its code, and right values in the place of its own."""
 
 import ast
+import contextlib
 import math
 
 import torch
 
 from course_utils.explaining import fixes
-from course_utils.explaining.known_values import START_VALUES, is_mask
+from course_utils.explaining.known_values import holds_start_number, is_mask
 from course_utils.explaining.locate import asks_for_size
 from course_utils.explaining.program import LOOP_LIMIT, Fix, name_of
 
@@ -16,7 +17,7 @@ MOST_NUMBERS = 500  # of a right value that is tried
 def candidate_fixes(program, flow, near):
     """Fixes to try, each once. near: the numbers of the nodes to begin with."""
     values = {number: value for number, value in reversed(flow.steps)}
-    near = [*dict.fromkeys(k for number in near for k in [*descendants(program, number), *ancestors(program, number)])]
+    near = [*dict.fromkeys(k for number in near for k in relatives(program, number))]
     far = sorted(set(range(len(program.nodes))) - set(near))
     functions = [number for number, node in enumerate(program.nodes) if isinstance(node, ast.FunctionDef)]
     names = program.read_names()
@@ -36,15 +37,12 @@ def candidate_fixes(program, flow, near):
     return sorted(found, key=lambda fix: fix.kind != "result thrown away")
 
 
-def descendants(program, number):
-    """The numbers of a node and of all that it is made of."""
-    return [program.numbers[id(part)] for part in ast.walk(program.nodes[number]) if id(part) in program.numbers]
-
-
-def ancestors(program, number):
-    """The numbers of the expressions and the statement that a node is part of."""
-    around = program.enclosing(program.nodes[number], (ast.expr, ast.stmt))
-    return [program.numbers[id(node)] for node in around if not isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+def relatives(program, number):
+    """The numbers of a node, of all that it is made of, and of the expressions and statements that it is part of."""
+    node = program.nodes[number]
+    around = program.enclosing(node, (ast.expr, ast.stmt))
+    outer = [each for each in around if not isinstance(each, (ast.FunctionDef, ast.ClassDef))]
+    return [program.numbers[id(each)] for each in (*ast.walk(node), *outer) if id(each) in program.numbers]
 
 
 def sizes_of(program, values):
@@ -72,18 +70,14 @@ def judged_values(program, flow, known, numbers):
         own = None if out else table_of(own)
         if own is None or own.dtype == torch.bool and own.numel() == 1:  # another truth value mends anything
             continue
-        starts = (own == own.flatten()[0]).all() and own.flatten()[0].item() in START_VALUES
+        starts = holds_start_number(own)
         again = any(len(flow.makers[name]) > 1 for name in flow.names_made_by(number))
         if starts and (again or own[0].numel() > 1):  # what is filled or added to is no mistake
             continue
-        right = [each for value in known.values for each in in_turns(value, own) if not is_start(each)]
+        right = [each for value in known.values for each in in_turns(value, own)]
+        if own.dtype != torch.bool:  # a right value that holds one such number only makes up for something
+            right = [each for each in right if each.numel() == 1 or not holds_start_number(each)]
         yield number, own, right, not starts and any(is_close(each, own) for each in right)
-
-
-def is_start(table):
-    """Whether a table holds one number that many begin with: as a right value it only makes up for something."""
-    first = table.flatten()[0]
-    return table.numel() > 1 and table.dtype != torch.bool and bool((table == first).all()) and first in START_VALUES
 
 
 def value_fix(flow, number, table):
@@ -95,11 +89,9 @@ def value_fix(flow, number, table):
 
 def table_of(values):
     """The values that an expression gave, one a turn, as one tensor; None where they do not fit into one."""
-    try:
+    with contextlib.suppress(TypeError, RuntimeError, ValueError):
         table = torch.stack(values) if isinstance(values[0], torch.Tensor) else torch.tensor(values)
-    except (TypeError, RuntimeError, ValueError):
-        return None
-    return table if table.numel() else None
+        return table if table.numel() else None
 
 
 def in_turns(value, own):

@@ -5,7 +5,7 @@ An input counts only where all known right answers are right, since then the exe
 
 import contextlib
 import itertools
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import torch
 
@@ -26,10 +26,8 @@ def smallest_failing(exercise, call, fails):
     if isinstance(call, LayerCall):  # nobody works through one by hand
         return None
     candidates = sorted(smaller(replace(call, check_contract=False)), key=size)
-    for candidate, failing in zip(candidates, fails(candidates)):
-        if failing and (found := allowing(exercise, candidate)):
-            return found
-    return None
+    failing = itertools.compress(candidates, fails(candidates))
+    return next(filter(None, (allowing(exercise, each) for each in failing)), None)
 
 
 def new_calls(exercise, call):
@@ -98,9 +96,7 @@ def mapped(call, change):
             return {name: part(entry) for name, entry in value.items()}
         return [part(entry) for entry in value] if isinstance(value, list) else change(value)
 
-    parts = {each.name: getattr(call, each.name) for each in fields(call)}
-    changing = {name: part(value) for name, value in parts.items() if isinstance(value, (list, dict))}
-    return replace(call, **changing)
+    return replace(call, **{name: part(value) for name, value in vars(call).items() if isinstance(value, (list, dict))})
 
 
 def resized(call, sizes):
@@ -119,9 +115,8 @@ def resized(call, sizes):
 
 def is_shares(tensor):
     """Whether the rows of a tensor sum to 1, as weights do: they still should once they are cut."""
-    if not tensor.is_floating_point() or not tensor.ndim or not tensor.numel() or bool((tensor < 0).any()):
-        return False
-    return bool(((tensor.sum(-1) - 1).abs() < 1e-4).all())
+    rows = is_decimal(tensor) and tensor.ndim and tensor.numel() and bool((tensor >= 0).all())
+    return bool(rows and ((tensor.sum(-1) - 1).abs() < 1e-4).all())
 
 
 def whole_numbers(value):

@@ -79,9 +79,10 @@ def number_fixes(node, program, sizes):
     if isinstance(value, bool):
         yield repr(not value), "inverted"
     elif isinstance(value, int):
-        for size in sizes if value > 2 else []:
-            yield size, "fixed size"
-        call = enclosing_call(node, program)
+        yield from ((size, "fixed size") for size in sizes if value > 2)
+        around = program.enclosing(node, ast.AST)
+        no_call = (ast.keyword, ast.UnaryOp, ast.Tuple)  # these may stand between a number and the call it is given to
+        call = called(next((each for each in around if not isinstance(each, no_call)), None))
         axis = call in AXIS_FUNCTIONS
         ends_loop = call == "range" and len(program.parents[id(node)].args) == 1
         for new in dict.fromkeys([*(USUAL_AXES if axis else ()), value + 1, value - 1, -value, 0, 1, 2, -1]):
@@ -90,9 +91,8 @@ def number_fixes(node, program, sizes):
     elif isinstance(value, float):
         if value < 0:
             yield "-torch.inf", "wrong number"
-        for new in dict.fromkeys([1 - value, -value, 1 / value if value else 0.0, 0.5, 1.0, 2.0, 0.0]):
-            if new != value:
-                yield repr(new), "wrong number"
+        others = dict.fromkeys([1 - value, -value, 1 / value if value else 0.0, 0.5, 1.0, 2.0, 0.0])
+        yield from ((repr(new), "wrong number") for new in others if new != value)
 
 
 def operation_fixes(node, program, sizes):
@@ -183,8 +183,7 @@ def changed_slices(index):
     """Slices that may have been meant by this one."""
     lower, upper = (ast.unparse(each) if each else "" for each in (index.lower, index.upper))
     new = [("", upper), (lower, ""), ("1", upper), (lower, "-1"), (upper, ""), ("", lower)]
-    if upper:
-        new += [(lower, f"{upper} + 1"), (lower, f"{upper} - 1")]
+    new += [(lower, f"{upper} {step}") for step in ("+ 1", "- 1") if upper]
     return [f"{first}:{last}" for first, last in dict.fromkeys(new) if (first, last) != (lower, upper)]
 
 
@@ -216,12 +215,6 @@ def called(node):
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def enclosing_call(node, program):
-    """The name of the function whose argument a number is."""
-    around = program.enclosing(node, ast.AST)
-    return called(next((each for each in around if not isinstance(each, (ast.keyword, ast.UnaryOp, ast.Tuple))), None))
-
-
 def fixes_around(program, number, value, sizes):
     """Fixes that put something around an expression. value: of the expression. sizes: Python for whole numbers."""
     old = ast.unparse(program.nodes[number])
@@ -238,11 +231,9 @@ def fixes_around(program, number, value, sizes):
 
 def fixes_around_tensor(old, value, sizes):
     """(Python, kind) for what may be missing around a tensor."""
-    if value.ndim > 1:
-        yield f"({old}).transpose(-2, -1)", "missing transpose"
-    if value.ndim > 2:
-        yield f"({old}).transpose(1, 2)", "missing transpose"
-        yield f"({old}).transpose(0, 1)", "missing transpose"
+    for axes, least in {"-2, -1": 2, "1, 2": 3, "0, 1": 3}.items():
+        if value.ndim >= least:
+            yield f"({old}).transpose({axes})", "missing transpose"
     if is_mask(value):
         yield f"({old}).bool()", "numbers for booleans"
     if not value.is_floating_point():

@@ -37,7 +37,7 @@ class Known:
         if is_mask(value):
             alike = value.ndim > 2 and bool((value == value[0]).all())  # one mask, written out for each of a batch
             return content_key(value.squeeze().bool()) in self.masks or alike and self.contains_unordered(value[0])
-        row, rows = flattened(value), self.rows.get(value.numel())
+        row, rows = value.double().numpy().ravel(), self.rows.get(value.numel())
         return rows is not None and bool(close(rows, np.sort(row)).any())
 
     def contains_exact(self, value):
@@ -48,18 +48,13 @@ class Known:
             return True
         shape, flat = plain_shape(value.shape), (value.numel(),)  # of what is flat, only the order counts
         same = [rows for each, rows in self.tables.items() if each == shape or shape == flat == (math.prod(each),)]
-        return any(bool(close(rows, flattened(value)).any()) for rows in same)
+        return any(bool(close(rows, value.double().numpy().ravel()).any()) for rows in same)
 
     def is_entry(self, number):
         """Whether a number is one that right answers have, alone or in a table."""
         place = np.searchsorted(self.entries, number)
         near = self.entries[max(place - 1, 0) : place + 1]
         return bool(close(near[:, None], number).any())
-
-
-def flattened(tensor):
-    """The numbers of a tensor, in its order."""
-    return tensor.double().numpy().ravel()
 
 
 def close(rows, row):
@@ -81,11 +76,16 @@ def is_uninformative(value):
 
 def is_start_value(tensor):
     """Whether a tensor is one that many begin with: all zeros, all ones, or 0, 1, 2, …"""
-    first = tensor.flatten()[0]
     if tensor.dtype == torch.bool or tensor.numel() < 2:
         return False
     counts = not tensor.is_floating_point() and torch.equal(tensor, torch.arange(len(tensor), dtype=tensor.dtype))
-    return bool((tensor == first).all()) and first in START_VALUES or counts
+    return counts or holds_start_number(tensor)
+
+
+def holds_start_number(tensor):
+    """Whether all numbers of a tensor are one that many begin with."""
+    first = tensor.flatten()[0]
+    return bool((tensor == first).all()) and first.item() in START_VALUES
 
 
 def is_mask(tensor):
@@ -103,10 +103,8 @@ def tensors_in(values):
     for value in values:
         if isinstance(value, list):
             yield from tensors_in(value)
-        elif value is not None:
-            tensor = torch.as_tensor(value)
-            if tensor.numel():
-                yield tensor
+        elif value is not None and (tensor := torch.as_tensor(value)).numel():
+            yield tensor
 
 
 def blocks(array):

@@ -54,19 +54,20 @@ class Program:
     """The text of an answer: one definition, and what else its cell defines.
 
     tree: these definitions. nodes: every expression and statement in them, each at its number. names: what the answer's
-    code finds around itself. file: the name under which its lines are known.
+    code finds around itself. file: the name under which its lines are known. own: the names that they set.
     """
 
     def __init__(self, text, name, names, file):
         self.text, self.name, self.file = text, name, file
-        self.tree = definitions(text)
+        self.tree = definitions(ast.parse(text))
         self.nodes = numbered(self.tree)
-        own = {node.id for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        self.names = {each: value for each, value in names.items() if each not in own}  # no change may fall back on one
+        self.own = {node.id for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        # no change may fall back on one of its own
+        self.names = {each: value for each, value in names.items() if each not in self.own}
         self.numbers = {id(node): number for number, node in enumerate(self.nodes)}
         self.parents = parents(self.tree)
         self.bound = {*self.bound_names()}
-        self.scratch_tree = definitions(text)  # for `with_fix`
+        self.scratch_tree = definitions(ast.parse(text))  # for `with_fix`; parsing is faster than copying
         self.scratch_nodes = numbered(self.scratch_tree)
         LimitLoops().visit(self.scratch_tree)
         self.scratch_parents = parents(self.scratch_tree)
@@ -76,9 +77,7 @@ class Program:
         found = {node.arg: [] for node in ast.walk(self.tree) if isinstance(node, ast.arg) and node.arg != "self"}
         for number, node in enumerate(self.nodes):
             if name := name_of(node):
-                reads = found.setdefault(name, [])
-                if isinstance(node.ctx, ast.Load):
-                    reads.append(number)
+                found.setdefault(name, []).extend([number] if isinstance(node.ctx, ast.Load) else [])
         return found
 
     def bound_names(self):
@@ -113,7 +112,7 @@ class Program:
 
     def before_and_after(self, fix):
         """The smallest pieces of the text that can be read by themselves, without a fix and with it."""
-        tree = definitions(self.text)
+        tree = definitions(ast.parse(self.text))
         nodes, above = numbered(tree), parents(tree)
         piece = victim = nodes[fix.number]
         small = isinstance(victim, (ast.Constant, ast.Name, ast.UnaryOp))  # says nothing without what is around it
@@ -129,7 +128,7 @@ class Program:
     def text_with(self, fix):
         """The text with a fix in it, laid out anew."""
         tree = ast.parse(self.text)
-        victim = numbered(definitions_in(tree))[fix.number]
+        victim = numbered(definitions(tree))[fix.number]
         mode = "exec" if isinstance(victim, ast.stmt) else "eval"
         return ast.unparse(Replace(victim, ast.parse(fix.new, mode=mode).body).visit(tree))
 
@@ -141,16 +140,18 @@ class Program:
         """The statements outside `__init__` that set or change parts of `self`: what a layer keeps between calls."""
         methods = [each for each in self.nodes if isinstance(each, ast.FunctionDef) and each.name != "__init__"]
         parts = [part for method in methods for part in ast.walk(method) if isinstance(part, ast.stmt)]
-        names = [(name_of(target), part) for part in parts for target in getattr(part, "targets", [])]
+        targets = [
+            (part, each) for part in parts for target in getattr(part, "targets", []) for each in ast.walk(target)
+        ]
+        names = [(name_of(each), part) for part, each in targets]
         names += [(changed_name(part), part) for part in parts]
         return [part for name, part in names if (name or "").startswith("self.")]
 
     def outer_changes(self):
         """The statements that change what the cell defines outside its functions: it lives on from call to call."""
         outer = [node for node in ast.parse(self.text).body if isinstance(node, ast.Assign)]
-        names = {name_of(target) for node in outer for target in node.targets}
-        names -= {part.id for part in self.nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-        return self.statements(lambda node: changed_name(node) in names - {None})
+        names = {name_of(target) for node in outer for target in node.targets} - self.own - {None}
+        return self.statements(lambda node: changed_name(node) in names)
 
     def product_around(self, number):
         """The number of the product, quotient or negative around a node; None where something else is."""
@@ -166,8 +167,7 @@ class Program:
         """The statements that assign to these attributes of `self`, or to these names."""
         wanted = {f"self.{name}" for name in names} | {*names}
         found = [node for node in self.nodes if isinstance(node, ast.Assign)]
-        parts = [(node, part) for node in found for each in node.targets for part in ast.walk(each)]
-        return [*dict.fromkeys(node for node, part in parts if name_of(part) in wanted)]
+        return [node for node in found if wanted & {name_of(part) for each in node.targets for part in ast.walk(each)}]
 
     def statements(self, such):
         """The statements for which `such` holds."""
@@ -242,12 +242,7 @@ def parse_program(text, name, names, file):
     return program if any(node.name == name for node in program.tree.body) else None
 
 
-def definitions(text):
-    """The tree of a text's functions and classes, anew each time: parsing is faster than copying."""
-    return definitions_in(ast.parse(text))
-
-
-def definitions_in(tree):
+def definitions(tree):
     """The functions and classes of a tree."""
     return ast.Module([node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))], [])
 
@@ -327,7 +322,7 @@ def watched(program, call):
             steps.append((number, copy_of_value(value)))
         return value
 
-    tree = definitions(program.text)
+    tree = definitions(ast.parse(program.text))
     RecordValues(program.numbers, program.tree, tree).visit(tree)
     try:
         answer = program.answer_from(ast.fix_missing_locations(tree), **{RECORD: keep})

@@ -12,6 +12,8 @@ from course_utils.judging import untrusted_replies
 from course_utils.judging.calls import run_calls
 from course_utils.judging.judge import wrong_cases
 
+FACTORS = (3, 10, 30)  # by which a matrix may be too small, or too large
+
 
 def with_lines(exercise, program, runner, data, result):
     """The result of a wrong answer to a puzzle, with the lines in its message that make what has to change.
@@ -35,10 +37,11 @@ def with_lines(exercise, program, runner, data, result):
 def wrong_parts(exercise, case):
     """The places of the matrices, among those returned, of which another one would do; if there are none, of all."""
     found = []
-    for answer in exercise.right_answers[:MOST_RIGHT_ANSWERS]:
-        right = run_calls(answer, [case.call])[0]["values"][0]
+    others = [run_calls(answer, [case.call])[0]["values"][0] for answer in exercise.right_answers[:MOST_RIGHT_ANSWERS]]
+    others += [[matrix * times for matrix in case.value] for factor in FACTORS for times in (factor, 1 / factor)]
+    for other in others:
         for part in range(len(case.value)):
-            changed = replace(case, value=[*case.value[:part], right[part], *case.value[part + 1 :]])
+            changed = replace(case, value=[*case.value[:part], other[part], *case.value[part + 1 :]])
             if not any(check(changed) for check in exercise.properties):
                 found.append(part)
     return sorted({*found}) or [*range(len(case.value))]

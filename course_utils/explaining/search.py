@@ -55,6 +55,14 @@ class Search:
         no_change = Fix(0, ast.unparse(self.program.nodes[0]), "")
         return self.is_right(*self.runner.try_fixes([no_change], [self.asked]))
 
+    @property
+    def starts_right(self):
+        """Whether a layer is right for the first of its inputs alone."""
+        if isinstance(self.call, FunctionCall):
+            return False
+        first = replace(self.call, check_contract=False, inputs=self.call.inputs[:1])
+        return not wrong_cases(self.exercise.asking(first), [0], self.runner.reply([first]), False)
+
     def flow_of(self, call, text=None):
         """The Flow of the answer, or of the answer with another text, in one call."""
         if not self.trouble.line:
@@ -95,6 +103,8 @@ class Search:
         elif found and not self.is_slow:
             found = self.mendable_anew(found)
         found = {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
+        begins = {k for k, turns in found.items() if not turns[0][0].isfinite().any()}  # as the largest so far does
+        found = {k: turns for k, turns in found.items() if k not in begins or not turns[1][0].isfinite().any()}
         return {k: turns for k, turns in found.items() if not self.may_come_later(k, *turns, wanted)}
 
     def may_come_later(self, number, own, right, wanted):

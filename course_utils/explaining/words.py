@@ -59,7 +59,7 @@ class Words(Search):
         """The sentences on where an answer goes wrong, with a question; "" where nothing can be told."""
         trouble = self.trouble
         kept = self.program.outer_changes()
-        if trouble.line and self.asked.check_contract:  # it stopped in a later call
+        if trouble.line and (self.asked.check_contract or self.starts_right):  # it stopped in a later call
             kept += self.program.state_changes()
         if kept or self.is_right_anew and trouble.error != "NameError":  # changes know the usual names
             made = self.program.assignments_to([*filter(None, map(changed_name, kept))])
@@ -95,7 +95,8 @@ class Words(Search):
         if words := self.words_on_names() or self.words_on_same() or self.words_on_lost():
             return words
         number, places = self.block
-        return self.words_on_mendable(number) if number is not None else self.words_on_block(places)
+        words = self.words_on_join()
+        return words or (self.words_on_block(places) if number is None else self.words_on_mendable(number))
 
     def words_on_way_out(self):
         """The sentence on a condition under which an argument, or a fixed value, is returned; "" where none is."""
@@ -146,6 +147,26 @@ class Words(Search):
         left = [(k, name) for k, name in left if any(self.program.enclosing(nodes[k], (ast.For, ast.While)))]
         return say("left_over", line=nodes[left[0][0]].lineno, name=left[0][1]) if left else ""
 
+    def words_on_join(self):
+        """The sentences on masks whose `&` or `|` is the result, of which each may make it wrong; "" for others."""
+        end, got, wanted = self.ends
+        node = None if end is None else self.shown.node(end)
+        kind = type(getattr(node, "op", None))
+        if kind not in (ast.BitAnd, ast.BitOr):
+            return ""
+        undecided = kind is ast.BitOr  # what the result should be where all of them are the opposite
+        entry = next((each for each in wrong_entries(got, wanted) if bool(wanted[tuple(each)]) is undecided), None)
+        sides = [node]
+        while joined := [each for each in sides if isinstance(getattr(each, "op", None), kind)]:
+            sides = [part for each in sides for part in ([each.left, each.right] if each in joined else [each])]
+        places = zip(sides, self.shown.before(sides, end + 1))
+        unsure = [side for side, at in places if self.shown.steps[self.shown.origin(at)][0] not in self.right]
+        if entry is None or len(unsure) < 2:
+            return ""
+        values = sentences.named_values([(self.program.code_of(each), f"is {not undecided}") for each in unsure])
+        words = say("joined", place=self.place_of(self.program.statement_of(node)), entry=entry, values=values)
+        return self.with_makers(words, [end])
+
     def words_on_same(self):
         """The sentence on entries of a list that are one and the same object, on which the code writes; or ""."""
         for node in self.program.nodes:
@@ -186,9 +207,14 @@ class Words(Search):
         only = self.trouble.line or not all(isinstance(each, ast.MatMult) for each in operations)
         found = {line for each in places for line in self.makers.lines(each, only)}
         found = found or {line for each in places for line in self.makers.lines(each)}
-        own = [
-            self.program.statement_of(self.shown.node(each)) for each in places
-        ]  # with what stands under a condition
+        own = [self.program.statement_of(self.shown.node(each)) for each in places]  # and what a condition decides on
+        loops = [loop for each in own for loop in self.program.enclosing(each, ast.For)]
+        counted = {name_of(part) for each in loops for part in ast.walk(each.target)} - {None}
+        if self.trouble.error == "IndexError":  # an index may have come too far
+            counted &= {name_of(part) for each in own for part in ast.walk(each)}
+        elif not counted & {*map(name_of, map(self.shown.node, places))}:
+            loops = []
+        found |= {loop.lineno for loop in loops if counted}
         found |= {*more} - {part.lineno for each in own for part in ast.walk(each) if isinstance(part, ast.stmt)}
         if not found:
             return words
@@ -256,11 +282,8 @@ class Words(Search):
         whole = node in (statement, getattr(statement, "value", None))
         where = f"`{sentences.shortened(self.program.code_of(node))}` in line {node.lineno}"
         where = self.place_of(statement) if whole else where
-        given = (
-            [say("is" if name_of(node) else "seen", when=self.when(place), name=name_of(node), value=seen)]
-            if seen
-            else []
-        )
+        when = "There" if name_of(node) in self.shown.counters_at(place) else self.when(place)
+        given = [say("is" if name_of(node) else "seen", when=when, name=name_of(node), value=seen)] if seen else []
         if not proven:
             if seen and whole:  # what it works with, where that stands in the same line
                 makers = {None, *self.shown.makers}  # an argument is shown already
@@ -270,6 +293,9 @@ class Words(Search):
                 given = [say("seen_from" if parts else "seen", when=self.when(place), value=seen, **values)]
             sizes = [each.ndim for each in self.ends[1:] if each is not None]
             returned = place == self.ends[0] and name_of(self.shown.node(self.shown.returned_step(self.trouble.part)))
+            views = self.views_written_on() if returned else []
+            if views:
+                return f"{self.look_at(views)} {QUESTIONS['lines']}"
             question = "returned" if returned and not self.shown.counters_at(place) else "begin"
             question = QUESTIONS[question] if given else self.question_on_names(place, "line")
             if len({*sizes}) == 2:
@@ -280,6 +306,15 @@ class Words(Search):
         question = question or self.question_on_names(place, "instead")
         given = given or self.words_on_shape(place)
         return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), question])
+
+    def views_written_on(self):
+        """The statements that take a part, or another shape, of what is returned, and those that write on that."""
+        name = name_of(self.shown.node(self.shown.returned_step(self.trouble.part)))
+        taken = [each for each in self.program.nodes if isinstance(each, ast.Assign) and only_moves(each.value)]
+        taken = [each for each in taken if name in map(name_of, ast.walk(each.value))]
+        names = {name_of(target) for each in taken for target in each.targets} - {None}
+        written = self.program.statements(lambda each: changed_name(each) in names)
+        return [*taken, *written] if written else []
 
     def words_on_shape(self, place):
         """[the sentence on the shape of what only moves numbers], or []."""
@@ -363,7 +398,10 @@ class Words(Search):
                 what = f"{lost}{becomes}"
                 words = functools.partial(say, "lost", what=what, code=code, line=node.lineno, turn=turn)
                 told = f"{words(there=there)} {QUESTIONS['lost'].format(lost)}"
-                return self.words_on_zeros(words(there=""), place) or self.with_makers(told, [place])
+                made = {self.shown.node(self.shown.origin(at)).lineno for at in self.shown.operands(place)}
+                return self.words_on_zeros(words(there=""), place) or self.with_makers(
+                    told, [place], made - {node.lineno}
+                )
         return ""
 
     def words_on_zeros(self, words, lost):
@@ -521,9 +559,7 @@ class Words(Search):
             node, number = self.flow.node(place), self.flow.steps[place][0]
             skipped = isinstance(node, (ast.stmt, ast.Subscript)) or name_of(node) or getattr(node, "attr", "") == "inf"
             counts = getattr(self.flow.steps[place][1], "dtype", None) is torch.int64 and not self.is_slow
-            skipped = (
-                skipped or counts or fixes.called(node) in ("cat", "float", "roll")
-            )  # parts and indices may be right
+            skipped = skipped or counts or fixes.called(node) in ("cat", "float", "roll")  # parts may be right
             if skipped and place != self.result or not self.is_strange(self.flow, place, self.known):
                 continue
             at = [k for k in self.shown.places.get(number, []) if self.is_strange(self.shown, k, self.shown_known)][:1]

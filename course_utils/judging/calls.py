@@ -249,6 +249,7 @@ def describe_layer(layer):
     buffers, so that they do not move ("unregistered"), and modules or tensors in a plain list, tuple or dict
     ("in_plain_list")."""
     common = vars(nn.Module())  # the attributes of every layer
+    kinds = (nn.Module, torch.Tensor)
     own = [(name, each) for part in modules_in(layer).values() for name, each in instance_dict(part).items()]
     own = [(name, value) for name, value in own if name not in common]
     parameters = parameters_in(layer)
@@ -256,9 +257,7 @@ def describe_layer(layer):
     return {
         "parameters": {name: list(tensor.shape) for name, tensor in parameters.items()},
         "unregistered": [name for name, value in own if not registered.issuperset(map(id, tensors_in(value)))],
-        "in_plain_list": [
-            name for name, value in own if any(isinstance(e, (nn.Module, torch.Tensor)) for e in entries(value))
-        ],
+        "in_plain_list": [name for name, value in own if any(isinstance(each, kinds) for each in entries(value))],
     }
 
 

@@ -87,9 +87,8 @@ def check_other_sizes(call, reply, reference):
 
 def check_extra_parameters(call, reply, reference):
     """Whether there are no extra parameters."""
-    if len(reply.extra_parameters) > len(reference.extra_parameters):
-        return f"Your layer has an extra parameter, `{reply.extra_parameters[-1]}`, which training would change."
-    return None
+    extra = reply.extra_parameters[len(reference.extra_parameters) :]
+    return f"Your layer has an extra parameter, `{extra[-1]}`, which training would change." if extra else None
 
 
 def check_initialization(call, reply, reference):
@@ -115,19 +114,17 @@ def check_gradients(call, reply, reference):
     found = {name: gradient_to(name, reply) for name in learned}
     if learned.keys() == reference.gradients.keys():  # then no parameter is left out, whatever its name
         found |= {name: reply.gradients.get(name) for name in reply.parameters}
-    for name, gradient in found.items():
-        if not is_nonzero(gradient):
-            return (
-                f"The numbers are right, but no gradient (derivative) reaches {leaf_name(name, reference)}. Look for"
-                " detach, no_grad, item, tolist, numpy, data, or torch.tensor around a result."
-            )
-    if not any(map(differences.problem, reference.values, reply.values)):
-        for name, wanted in learned.items():
-            if not gradients_close(wanted, found[name], largest):
-                return (
-                    f"The numbers are right, but the gradient that reaches {leaf_name(name, reference)} is wrong."
-                    " Look for detach, no_grad, item, tolist or numpy, or a gradient written by hand."
-                )
+    if unreached := [name for name, gradient in found.items() if not is_nonzero(gradient)]:
+        return (
+            f"The numbers are right, but no gradient (derivative) reaches {leaf_name(unreached[0], reference)}. Look"
+            " for detach, no_grad, item, tolist, numpy, data, or torch.tensor around a result."
+        )
+    wrong = [name for name, wanted in learned.items() if not gradients_close(wanted, found[name], largest)]
+    if wrong and not any(map(differences.problem, reference.values, reply.values)):
+        return (
+            f"The numbers are right, but the gradient that reaches {leaf_name(wrong[0], reference)} is wrong."
+            " Look for detach, no_grad, item, tolist or numpy, or a gradient written by hand."
+        )
     return None
 
 

@@ -146,11 +146,6 @@ def whole_number(data):
     return require(type(data) is int and 0 <= data < LARGEST_NUMBER, data)
 
 
-def boolean(data):
-    """True or False."""
-    return require(type(data) is bool, data)
-
-
 def list_of(kind, data):
     """A list, with a reader for its entries."""
     require(type(data) is list and len(data) <= LONGEST_LIST)
@@ -175,6 +170,6 @@ TYPE_READERS: dict[object, Callable] = {
     dict[str, object]: partial(dict_of, value),
     dict[str, list[int]]: partial(dict_of, partial(list_of, whole_number)),
     Error | None: error,
-    bool: boolean,
+    bool: lambda data: require(type(data) is bool, data),
 }
 FIELD_READERS = {part.name: TYPE_READERS[part.type] for part in fields(Reply)}
