@@ -20,6 +20,7 @@ from course_tools.grading.sandbox.sandbox import Outcome
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.explaining import search
+from course_utils.judging import serialize
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored
@@ -261,7 +262,7 @@ def test_what_was_handed_in_before_is_not_run_again(graded, sandbox, monkeypatch
     monkeypatch.setattr(grader, "explain_result", lambda exercise, *what: explained.append(exercise.id) or what[-1])
     first, _ = graded(handed, handed)
     assert answers(first) == only("3.2", RIGHT) | {"3.1": NOT_YET} and explained == ["3.1"]
-    monkeypatch.setattr(type(sandbox), "run", None)
+    monkeypatch.setattr(type(sandbox), "run_together", None)
     assert answers(graded(handed)[0]) == answers(first)
 
 
@@ -287,6 +288,20 @@ def test_new_answers_that_only_compute_run_in_one_process_and_once(graded, sandb
     assert answers(found) == only("3.2", RIGHT) | {"3.4": NOT_YET}
     assert {"my_causal_weights", "my_mask"} <= set(ran[0])  # and the stubs
     assert sum(names.count("my_causal_weights") for names in ran) == 1
+
+
+def test_only_answers_that_may_import_the_same_run_in_one_process(graded, sandbox, monkeypatch):
+    """Those that are given the model of chapter 11 may import its module, and no other answer may."""
+    model, ran, together = "course_utils.language_model", [], type(sandbox).ask
+    monkeypatch.setattr(
+        type(sandbox),
+        "ask",
+        lambda self, request, *more: ran.append(serialize.unpack(request)) or together(self, request, *more),
+    )
+    graded(stored.of_chapter(11, stored.LEARNERS).read_bytes())
+    given = [["language_model" in str(each["calls"]) for each in request["answers"]] for request in ran]
+    assert {len({*each}) for each in given} == {1} and max(map(len, given)) > 1
+    assert [model in request["course"] for request in ran] == [each[0] for each in given]
 
 
 SOFTMAX = "def my_causal_weights(scores):\n    future = torch.ones(scores.shape[-2:]).triu(1).bool()\n"

@@ -68,7 +68,7 @@ MORE = [
 
 @pytest.mark.parametrize("code", PLAIN)
 def test_code_that_can_only_compute_is_recognised(code):
-    """Such an answer runs once; that it is told apart is what makes grading fast."""
+    """Such an answer runs only once, which makes grading fast."""
     assert only_computes([IMPORTS, code])
 
 

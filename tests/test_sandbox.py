@@ -66,13 +66,11 @@ def test_one_run_finds_nothing_of_another(sandbox):
 def test_answers_that_run_together_find_nothing_of_each_other(sandbox):
     """Neither names, nor modules that were sent along, nor numbers drawn, nor memory."""
     modules = {"own": "import random\nfound = []\ndrawn = random.random()"}
-    cells = "import torch\nimport own\nkept = torch.zeros(20_000_000)  # 80 of 128 MB\nown.found.append(1)\n"
-    cells += "def seen():\n    return str([len(own.found), own.drawn])"
-    other = cells.replace("own.found.append(1)", "own.found += [1, 'left' in globals()]\nleft = 1")
-    answers = [([each], "seen", [sandboxes.LOOK]) for each in (cells, other, cells)]
-    found = sandbox.run_together(answers, chapter=3, modules=modules)
-    drawn = found[0].replies[0]["values"][0].split()[1]
-    assert [each.replies[0]["values"][0] for each in found] == [f"[{count}, {drawn}" for count in (1, 2, 1)]
+    code = "import torch\nimport own\nfound = 'kept' in globals()\nkept = torch.zeros(20_000_000)  # 80 of 128 MB\n"
+    code += "own.found.append(1)\ndef seen():\n    return str([own.drawn, found, len(own.found), kept.numel()])"
+    outcomes = sandbox.run_together([([code], "seen", [sandboxes.LOOK])] * 3, chapter=3, modules=modules)
+    (seen,) = {each.replies[0]["values"][0] for each in outcomes}
+    assert seen.endswith(", False, 1, 20000000]")
 
 
 def test_of_answers_that_run_together_one_that_ends_the_process_is_the_trouble_of_all(sandbox):

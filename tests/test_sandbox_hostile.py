@@ -237,6 +237,13 @@ def test_forged_replies_reach_the_judge_and_are_wrong(sandbox, replies):
     honest_afterwards(sandbox)
 
 
+@pytest.mark.parametrize("after", [b"\0", b"\0" * 8, b"\xff" * 8], ids=["a byte", "an empty message", "a length alone"])
+def test_replies_with_anything_after_them_are_no_answer(sandbox, after):
+    outcome, _ = result(sandbox, forging(["right"] * len(EXERCISE.calls), after))
+    assert outcome.trouble == "sent back data that is not an answer"
+    honest_afterwards(sandbox)
+
+
 def test_forged_replies_with_the_right_numbers_would_be_right(sandbox):
     names = {}
     exec(IMPORTS + RIGHT, names)

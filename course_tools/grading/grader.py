@@ -3,9 +3,9 @@
 The expected values are known here, so no student's code runs here: that happens in the sandbox.
 """
 
+import collections
 import functools
 import hashlib
-import itertools
 import re
 import time
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ from course_tools.grading.own_folder import OWN_CHAPTER
 from course_tools.grading.plain_code import only_computes
 from course_tools.grading.reports import GradedExercise, Report, result_from_json
 from course_tools.grading.sandbox import allowed_imports
+from course_tools.grading.sandbox.sandbox import hand_over_a_model
 from course_tools.grading.submitted_files import NOTEBOOK
 from course_tools.grading.unpacking import unpack_submission
 from course_tools.repository import ROOT, sources
@@ -90,6 +91,7 @@ class SubmissionSandbox:
     """A sandbox for one submission: no answer can use up the time of the others, and all can import its Python files.
 
     before_run: called before anything runs. explained: whether wrong answers will be explained now, and not later.
+    settled: {digest: Outcome} of the answers that need not run again.
     """
 
     def __init__(self, sandbox, seconds, before_run, explained):
@@ -99,9 +101,9 @@ class SubmissionSandbox:
     def run_together(self, answers):
         """Run new answers to exercises of one chapter in one process, which is faster than one for each.
 
-        answers: {digest: (exercise, texts)}. Those that do more than compute come last, and once more the other way
-        round. `settled` gets the Outcome of each that gave the same both times, whatever had run before it, or that
-        only computes. The others have to run alone.
+        answers: {digest: (exercise, texts)}. Answers that only compute run first, and once. The others run after them,
+        and then again in reverse order. `settled` gets the Outcome of each answer that ran once, or gave the same both
+        times. Any other answer must run alone.
         """
         self.before_run()
         plain = {digest for digest, (_, texts) in answers.items() if only_computes(texts)}
@@ -235,13 +237,17 @@ class SubmissionGrader:
             self.remarks.append(f"{notebook.name} contains no exercise of the course.")
 
     def run_new_answers(self, needed):
-        """Run the answers that nobody has handed in before together, by chapters. needed: {id: (texts, names)}."""
-        for _, ids in itertools.groupby(needed, lambda id: self.exercises[id].chapter):
-            answers = {}
-            for id in ids:
-                texts, _ = needed[id]
-                if not known_result(self.exercises[id], texts, self.sandbox):
-                    answers[digest_of_answer(self.exercises[id], texts, self.sandbox)] = self.exercises[id], texts
+        """Run together the answers that nobody has handed in before and that may import the same from the course.
+
+        needed: {id: (texts to run, names in them)}.
+        """
+        groups = collections.defaultdict(dict)
+        for id, (texts, _) in needed.items():
+            exercise = self.exercises[id]
+            if not known_result(exercise, texts, self.sandbox):
+                group = groups[exercise.chapter, hand_over_a_model(exercise.calls)]
+                group[digest_of_answer(exercise, texts, self.sandbox)] = exercise, texts
+        for answers in groups.values():
             if len(answers) > 1:
                 self.sandbox.run_together(answers)
 

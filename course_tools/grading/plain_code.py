@@ -2,10 +2,11 @@
 
     only_computes(["import torch", "def my_mask(T):\n    return torch.ones(T, T).tril() == 0"])  # True
 
-So no answer made of such code depends on chance, and none can help or harm another in the same process. Whatever is not
-listed here may be as harmless; it is then run more often. Nothing listed reads a clock or memory that nobody has
-written, keeps state outside the answer, turns an object into text (which may hold its address) or looks up a name.
-NumPy is not listed: it can do all of these. Nor can a module become a value, which could then be changed.
+So no answer made of such code depends on chance, and none can help or harm another in the same process. Nothing listed
+here reads a clock or memory that nobody has written, keeps state outside the answer, turns an object into text (which
+may hold its address) or looks up a name. NumPy can do all of these, so it is not listed. Modules may only be used as in
+`torch.ones`: code that holds one as a value could change it. Code that uses anything else may be harmless, too; it only
+runs more often.
 """
 
 import ast
@@ -95,7 +96,7 @@ def names_bound_by(node):
 
 
 def has_a_meaning(name):
-    """Whether a name means something without being given a value, so that giving it one would change more than that."""
+    """Whether a name belongs to Python, the notebook or an import, so that setting it could change other code."""
     special = name.startswith("__") or name in ("display", "get_ipython", *IMPORTS.values())
     return special or hasattr(builtins, name)
 

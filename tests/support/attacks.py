@@ -6,7 +6,7 @@ made, and knock only at this machine's own door. So each is also run where its w
 
 import textwrap
 
-from course_tools.grading.sandbox.sandbox import LENGTH
+from course_tools.grading.sandbox.inside import server
 from course_tools.repository import ROOT
 from course_utils.judging import serialize
 from tests.support.sandboxes import EXERCISE, WRONG
@@ -119,12 +119,12 @@ FORGED = {
 }
 
 
-def forging(replies):
-    """An answer that writes these replies to the grader by itself, and ends."""
+def forging(replies, after=b""):
+    """An answer that writes these replies, and these bytes after them, to the grader by itself, and ends."""
     message = serialize.pack({"replies": replies})
     return f"""
 import os
-message = {LENGTH.pack(len(message)) + message!r}
+message = {server.LENGTH.pack(len(message)) + message + after!r}
 for k in range(3, 64):
     try:
         os.write(k, message)

@@ -5,7 +5,6 @@ import math
 import os
 import signal
 import socket
-import struct
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ SHORTEST_PATIENCE = 0.1  # wall-clock seconds that every answer gets
 SECONDS_TO_EXIT = 5  # seconds for a child that has closed its socket to end
 TOO_LONG = "took longer than"
 NO_ANSWER = "sent back data that is not an answer"
-LENGTH = struct.Struct(">Q")  # bytes of the message that follows: see `inside.answering`
 PATIENCE = 60  # seconds for the server to be ready, or to say how a child ended
 UNPROTECTED = (
     "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
@@ -94,7 +92,7 @@ class Sandbox:
     def run_together(self, answers, chapter, watch=False, fixes=(), patience=math.inf, modules=None, seed=0):
         """Run several answers of one person in turn, in one process. Returns an Outcome for each.
 
-        If one of them ends or holds up the process, all have this trouble.
+        If one of them ends the process, or takes too long, all of them get that trouble.
 
         answers: (cells, name, calls) of each, as in `run`.
         chapter: the exercises' chapter; from `course_utils.attention` they may import what earlier chapters build.
@@ -106,7 +104,7 @@ class Sandbox:
         """
         importable = allowed_imports.modules_for_chapter(chapter)
         if any(hand_over_a_model(calls) for _, _, calls in answers):
-            importable |= allowed_imports.modules_of_the_model()
+            importable = importable | allowed_imports.modules_of_the_model()  # a new dict: the old one is cached
         request = serialize.pack(
             {
                 "answers": [
@@ -252,18 +250,19 @@ class Sandbox:
 
 
 def messages_in(received):
-    """The messages that bytes from a child consist of; an incomplete one, and what follows it, is missing."""
-    rest = memoryview(received)
-    while len(rest) >= LENGTH.size:
-        end = LENGTH.size + LENGTH.unpack(rest[: LENGTH.size])[0]
-        if end > len(rest):
-            return
-        yield bytes(rest[LENGTH.size : end])
-        rest = rest[end:]
+    """The messages in the bytes from a child, each after its length; [] if the bytes are anything else."""
+    found, rest = [], memoryview(received)
+    while len(rest) >= server.LENGTH.size:
+        begin, (size,) = server.LENGTH.size, server.LENGTH.unpack(rest[: server.LENGTH.size])
+        if size > len(rest) - begin:
+            return []
+        found.append(bytes(rest[begin : begin + size]))
+        rest = rest[begin + size :]
+    return [] if rest else found
 
 
 def outcome_of(message):
-    """The Outcome that the bytes from a child say."""
+    """The Outcome in the bytes of a message from a child."""
     try:
         match serialize.unpack(message, serialize.LARGEST_REPLY_HEADER):
             case {"replies": list(replies)}:

@@ -11,7 +11,6 @@ import linecache
 import mmap
 import random
 import re
-import struct
 import sys
 import traceback
 import types
@@ -27,25 +26,25 @@ from course_utils.judging import errors, serialize
 
 GPU = re.compile(r"(cuda|mps|xpu)(:\d+)?")  # devices
 LONGEST_MESSAGE = 300  # characters of an error message
-LENGTH = struct.Struct(">Q")  # bytes of the message that follows
 
 
 def answer(request):
-    """The bytes to send back for the bytes of a request: for each answer, as in `answer_one`, after their number."""
+    """The messages to send back for a request, in bytes: one for each answer."""
     request = serialize.unpack(request)
     course = CourseImports(request["course"])
     sys.meta_path[:0] = [SilencedImports(request["silent"]), course]
     messages = []
     for own in request["answers"]:
+        if messages:
+            course.forget_imported()
+            sys.modules.pop("__main__", None)
+            gc.collect()  # otherwise this answer would lack the memory that the last one kept
         messages.append(answer_one(request | own))
-        course.forget_imported()
-        sys.modules.pop("__main__", None)
-        gc.collect()  # what it kept would be missing for the next one
-    return b"".join(part for message in messages for part in (LENGTH.pack(len(message)), message))
+    return messages
 
 
 def answer_one(request):
-    """The bytes for one answer: {"replies": list} or {"trouble": sentence}."""
+    """The message for one answer: {"replies": list} or {"trouble": sentence}."""
     calls = [asking.call_from_plain(call) for call in request["calls"]]
     random.seed(request["seed"])  # so that a grade does not change between runs
     np.random.seed(request["seed"])
@@ -202,7 +201,7 @@ class CourseImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.texts, self.imported = texts, []
 
     def forget_imported(self):
-        """Let the next import of a text run it again."""
+        """Forget all modules imported so far, so that the next import of one runs its text again."""
         for name in self.imported:
             sys.modules.pop(name, None)
         self.imported.clear()

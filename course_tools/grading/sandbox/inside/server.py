@@ -18,6 +18,7 @@ if sys.platform == "linux":  # elsewhere there is only `serve_unprotected`
     from course_tools.grading.sandbox.inside import isolation, system_calls
 
 READY, NEXT, STOP = b"r", b"n", b"s"  # the server: ready; the grader: new child, stop this child
+LENGTH = struct.Struct(">Q")  # bytes of the message that follows: a child sends one for each answer
 EXIT_STATUS = struct.Struct("=i")  # how a child ended, as os.waitpid gives it
 TOO_SLOW = 1  # exit status of `serve_unprotected`
 PROTECTION_HOLDS, PROTECTION_REFUSED = 0, 3  # exit statuses of `probe`; any other means a fault in it
@@ -126,9 +127,9 @@ def answer_one(connection, answer, restrictions):
 def answer_and_exit(connection, answer, request):
     """Answer a request and end the process at once, so that nothing left by the student's code runs."""
     try:
-        message = answer(request)
-        while message:
-            message = message[os.write(connection, message) :]
+        reply = b"".join(LENGTH.pack(len(message)) + message for message in answer(request))
+        while reply:
+            reply = reply[os.write(connection, reply) :]
     finally:
         os._exit(0)
 
