@@ -14,7 +14,6 @@ from course_tools.grading import notebook_reading, own_code, own_exercises, priv
 from course_tools.grading.own_folder import OWN_CHAPTER
 from course_tools.grading.plain_code import only_computes
 from course_tools.grading.reports import GradedExercise, Report, result_from_json
-from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.sandbox.sandbox import hand_over_a_model
 from course_tools.grading.submitted_files import NOTEBOOK
 from course_tools.grading.unpacking import unpack_submission
@@ -396,14 +395,6 @@ def exercises_with(seed, own):
     """{id: Exercise} of the course and of an instructor's own files, with calls drawn from a private seed."""
     there = EXERCISES | own_exercises.exercises_of(own)
     return {id: seeded(exercise, seed) for id, exercise in there.items()}
-
-
-def prepare():
-    """Compute once whatever depends on no submission. Processes forked from this one share it."""
-    for exercise in EXERCISES.values():
-        _ = exercise.expected, exercise.reference
-        published_lines(exercise)
-        allowed_imports.modules_for_chapter(exercise.chapter)
 
 
 @functools.cache

@@ -47,13 +47,13 @@ def serve_as_fork(words):
 
 
 def serve_forks():
-    """In a fork: load and warm up whatever grading processes need, and fork those."""
+    """In a fork: load whatever every grading process needs, and fork those."""
     sys.dont_write_bytecode = False  # it loads more of the course than its parent
     # right answers draw nothing; magics are read by IPython
     sys.meta_path.insert(
         0, answering.SilencedImports([name for name in allowed_imports.silenced_packages() if name != "IPython"])
     )
-    grader.prepare()
+    grader.provided_lines()  # every submission is compared with them
     with contextlib.suppress(Unprotected):  # a later request gets the message
         protection()
     fork_server.fork_on_request(fork_server.FIRST_FILE)

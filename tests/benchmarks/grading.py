@@ -1,4 +1,4 @@
-"""How fast is the grader, as ratios: to nbgrader on the same submissions, of two workers to one? And its memory?
+"""How fast is the grader, as ratios: to nbgrader on the same submissions, two workers to one? And its memory?
 
     python -m tests.benchmarks.grading NBGRADER_PYTHON [ROUNDS] [MANY]
 
@@ -7,9 +7,9 @@ whole command, its start included, and they take turns, so that a busy machine s
 chapter 3, answered right and wrong in turn, as people did. We grade OURS of them, so many that the start weighs little;
 nbgrader grades NBGRADERS, since each takes it seconds; and the rates are compared. What somebody has handed in before
 is not run again, so a class also takes its turn in which no two answers are the same, of UNLIKE submissions; of these,
-the time until all points are there counts as well as the time until all wrong answers are explained. Without
-protection the grader refuses, so what is measured has the sandbox on. Memory is that of the largest process, for FEW
-submissions and for MANY.
+the time until all points are there counts as well as the time until all wrong answers are explained. It is also
+graded by two workers, of this machine and of a Dask cluster that knows nothing yet. Without protection the grader
+refuses, so what is measured has the sandbox on. Memory is that of the largest process, for FEW submissions and MANY.
 """
 
 import os
@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from distributed import LocalCluster
 
 from course_tools.grading.grading_run import POINTS_FIRST
 from course_tools.repository import ROOT
@@ -45,10 +47,13 @@ def timed(command, cwd, **variables):
     return time.perf_counter() - begin
 
 
-def grade(folder, workers):
-    """Seconds of our command on a folder of submissions, with nothing from a run before: until all points, in all."""
+def grade(folder, *on):
+    """Seconds of our command on a folder of submissions, with nothing from a run before: until all points, in all.
+
+    on: options that say where to grade.
+    """
     with tempfile.TemporaryDirectory() as out:
-        options = [folder, "--out", out, "--chapters", "3", "--workers", str(workers)]
+        options = [folder, "--out", out, "--chapters", "3", *on]
         command = [sys.executable, "-u", "-m", "course_tools", "grade", *options]
         begin, points = time.perf_counter(), None
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8") as process:
@@ -58,6 +63,17 @@ def grade(folder, workers):
             sys.exit(f"{' '.join(map(str, command))} ended with {process.returncode}")
         whole = time.perf_counter() - begin
         return points or whole, whole
+
+
+def on_this_machine(folder, workers):
+    """`grade` with this many workers of this machine."""
+    return grade(folder, "--workers", str(workers))
+
+
+def on_a_cluster(folder, workers):
+    """`grade` with this many workers of a new Dask cluster, whose start does not count."""
+    with LocalCluster(n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        return grade(folder, "--dask", cluster.scheduler_address)
 
 
 def nbgrader_command(arguments, folder, python):
@@ -92,31 +108,34 @@ def main(python, rounds=3, many=2000):
     """Run the contenders turn about and print the ratios."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        grade(submit(folder / "few", FEW), 1)
+        on_this_machine(submit(folder / "few", FEW), 1)
         few = largest_process()
-        grade(submit(folder / "many", many), 2)
+        on_this_machine(submit(folder / "many", many), 2)
         print(f"largest process: {few:.0f} MB for {FEW} submissions, {largest_process():.0f} MB for {many}", flush=True)
 
         ours = submit(folder / "ours", OURS)
         unlike = submit(folder / "unlike", UNLIKE, own_words=True)
         course = nbgrader_course(folder / "course", python)
-        against, against_points, against_unlike, scaling = [], [], [], []
+        rates, scaling = {}, {}
         for number in range(1, rounds + 1):
-            theirs, one, two = nbgrader(course, python) / NBGRADERS, grade(ours, 1)[1] / OURS, grade(ours, 2)[1] / OURS
-            points, own = (seconds / UNLIKE for seconds in grade(unlike, 1))
-            against.append(theirs / one)
-            against_points.append(theirs / points)
-            against_unlike.append(theirs / own)
-            scaling.append(one / two)
-            times = f"nbgrader {theirs:.2f}, one worker {one:.3f}, two {two:.3f}, no two answers the same {own:.3f}"
-            times += f", their points {points:.3f}"
-            print(f"round {number}: {times} s a submission", flush=True)
-        print(f"median: {statistics.median(against):.0f} times nbgrader's rate with one worker")
-        print(
-            f"median: {statistics.median(against_points):.0f} times where no two answers are the same, until all points"
-        )
-        print(f"median: {statistics.median(against_unlike):.0f} times until all of these are explained")
-        print(f"median: two workers {statistics.median(scaling):.2f} times one")
+            theirs, (_, same) = nbgrader(course, python), on_this_machine(ours, 1)
+            one, two = on_this_machine(unlike, 1), on_this_machine(unlike, 2)
+            seconds = {"all": same / OURS, "no two the same, until all points": one[0] / UNLIKE}
+            seconds["no two the same, until all are explained"] = one[1] / UNLIKE
+            print(f"round {number}, seconds a submission: nbgrader {theirs / NBGRADERS:.2f}", end="", flush=True)
+            for name, own in seconds.items():
+                rates.setdefault(name, []).append(theirs / NBGRADERS / own)
+                print(f"; {name} {own:.3f}", end="", flush=True)
+            clusters = on_a_cluster(unlike, 1), on_a_cluster(unlike, 2)
+            for place, (single, double) in {"this machine": (one, two), "a Dask cluster": clusters}.items():
+                for until, alone, both in zip(["until all points", "in all"], single, double, strict=True):
+                    scaling.setdefault(f"{place}, {until}", []).append(alone / both)
+                    print(f"; {place}, {until}: {alone:.1f} s with one worker, {both:.1f} with two", end="", flush=True)
+            print()
+        for name, found in rates.items():
+            print(f"median: {statistics.median(found):.0f} times nbgrader's rate with one worker ({name})")
+        for name, found in scaling.items():
+            print(f"median: two workers {statistics.median(found):.2f} times one ({name})")
 
 
 if __name__ == "__main__":
