@@ -121,9 +121,7 @@ def packed(board: Board, reading: puzzles.Reading) -> list[list[int]]:
 
 def by_row(board: Board, readings: list[puzzles.Reading], values: list[Any]) -> list[Any]:
     """What rows of the table have, such as kinds, from what each reading's words have; None for one in no reading."""
-    found: dict[int, Any] = {}
-    for reading, of_words in zip(readings, values):
-        found.update(zip(places(board, reading.words), of_words))
+    found = dict(pair for reading, own in zip(readings, values) for pair in zip(places(board, reading.words), own))
     return [found.get(place) for place in range(len(board.words) * board.places)]
 
 

@@ -156,7 +156,7 @@ WRONG_IN_EVERY_FORM = {  # {what it is: (exercise, answer, words on its place, h
         "def my_causal_weights(scores):\n    weights = torch.zeros_like(scores)\n"
         "    for t in range(scores.shape[-1]):\n"
         "        weights[..., t, :t] = torch.softmax(scores[..., t, :t], dim=-1)\n    return weights\n",
-        "gets its value in line 9, and line 11 gives it no other.",
+        "still has its value from line 9: line 11 does not change it.",
         0,
     ),
     "crash": (

@@ -54,34 +54,26 @@ def stack_of(value):
     return stacks
 
 
-def read_by(heads, reading):
-    """What each of a stack of heads does with a sequence: a puzzles.Head each."""
-    x, visible = chapter_3.embedded(reading.words), chapter_3.before(reading.words)
-    return [puzzles.head_of(x, *matrices, visible) for matrices in zip(*heads)]
-
-
 def survives(case):
     """Whether the sum of all heads says which letters have occurred, without dropout and with it."""
     try:
         heads = stack_of(case.value)
     except ValueError as refused:
         return str(refused)
-    tried = [(reading, read_by(heads, reading)) for reading in chapter_3.sequences_of_letters()]
+    tried = []
+    for reading in chapter_3.sequences_of_letters():
+        x, visible = chapter_3.embedded(reading.words), chapter_3.before(reading.words)
+        tried.append((reading, [puzzles.head_of(x, *matrices, visible) for matrices in zip(*heads)]))
     if wrong := wrong_without_dropout(tried):
-        return wrong + (wrong_attention_of_one_head(tried) or output_of_all_heads(heads))
+        return wrong + what_heads_do(heads, tried)
     return wrong_with_dropout(tried)
 
 
-def wrong_attention_of_one_head(tried):
-    """A sentence on where the first head that does not find copies looks instead, or ""."""
+def what_heads_do(heads, tried):
+    """A sentence on where the first head that does not find copies looks instead, or else on the output of all."""
     for number in range(len(tried[0][1])):
         if wrong := puzzles.wrong_attention([(reading, heads[number]) for reading, heads in tried]):
             return f" Head {number} alone: {wrong[0].lower()}{wrong[1:]}"
-    return ""
-
-
-def output_of_all_heads(heads):
-    """A sentence on the output of a stack of heads that all look where they should."""
     values = zip(chapter_3.TOKENS, heads[2].sum(axis=0)[:, 0])
     outputs = ", ".join(f'"{token}" {puzzles.near(value):.2f}' for token, value in values)
     return f" Each head looks where it should. Summed over heads, the values are {outputs}."

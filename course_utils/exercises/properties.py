@@ -10,9 +10,6 @@ CLOSE = 1e-3  # tolerance for a recovered number; wrong answers are far off
 ROUNDING = 1e-5  # the remainder of a weight of 0 after recovery
 
 
-# --- finding the weights ----------------------------------------------------------------------------------------------
-
-
 def recovered(context, values):
     """The weights behind context vectors = weights @ values, (..., T, d) both; None where there are none.
 
@@ -25,9 +22,6 @@ def recovered(context, values):
     return found if np.allclose(found @ values, context, atol=CLOSE, equal_nan=True) else None
 
 
-# --- dropout ----------------------------------------------------------------------------------------------------------
-
-
 def dropped_together(before, after):
     """The axis along which numbers are kept or dropped together; None if each is drawn independently."""
     there, gone = before != 0, np.abs(after) < ROUNDING
@@ -35,7 +29,6 @@ def dropped_together(before, after):
         all_gone, some_gone = (gone | ~there).all(axis=axis), (gone & there).any(axis=axis)
         if gone.shape[axis] > 1 and there.sum() > 20 and some_gone.any() and (all_gone | ~some_gone).all():
             return axis
-    return None
 
 
 def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape), what="number"):

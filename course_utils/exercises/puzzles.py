@@ -19,7 +19,7 @@ FARTHER = (3, 10, 30)  # factors that show whether only the distances between sc
 LARGEST = 1e9  # products of such numbers are still far from the largest of float32
 
 TOO_CLOSE = "The right words score highest, but not by enough. How far apart must the scores be?"
-TOO_FAR = "The scores are too far apart: divided by some number, they would be right. How close must they be?"
+TOO_FAR = "The scores are too far apart. How close must they be?"
 OTHER_WAY = "The words that should have the highest scores have the lowest. Which sign is wrong?"
 SWAPPED = (
     "If W_query and W_key changed places, the weights would be right. Which of them belongs to the token that attends?"
@@ -176,7 +176,9 @@ def wrong_attention(tried):
     wrong = [rows > MISPLACED for rows in off]
     worst = max(range(len(off)), key=lambda number: off[number].max())
     row = int(off[worst].argmax())
-    what = habit(tried, wrong, habits) or change_of_scores(tried) or habit(tried, wrong, uniform_habit)
+    what = habit(tried, wrong, habits) or change_of_scores(tried)
+    if not what:  # last, since nearly equal scores come close to it
+        what = habit(tried, wrong, lambda _, head: {"all equally": head.weights_with(np.zeros_like(head.scores))})
     return f"{example(*tried[worst], row, bool(what))} {what or question_on_scores(*tried[worst], row)}"
 
 
@@ -225,11 +227,6 @@ def habits(reading, head):
     return own | {"the first token alone": np.eye(1, count), "the last token alone": np.eye(1, count, count - 1)}
 
 
-def uniform_habit(reading, head):
-    """The same for a head that prefers no word; tried last, since nearly equal scores come close to it."""
-    return {"all equally": head.weights_with(np.zeros_like(head.scores))}
-
-
 def shared(visible):
     """Even weights for what is visible, a row per query."""
     return visible / np.maximum(visible.sum(axis=-1, keepdims=True), 1)
@@ -245,7 +242,6 @@ def habit(tried, wrong, ways_of):
         off = [misplaced(weights, ways[name])[rows & ways[name].any(axis=-1)] for ways, weights, rows in known]
         if any(map(len, off)) and all((rows <= MISPLACED).all() for rows in off):
             return f"Wherever your head is wrong, a token attends to {name}. Why?"
-    return None
 
 
 def change_of_scores(tried):
@@ -261,7 +257,6 @@ def change_of_scores(tried):
         changed = [(head.weights_with(change(head.scores)), reading.weights) for reading, head in tried]
         if all((misplaced(found, wanted) <= MISPLACED).all() for found, wanted in changed):
             return words
-    return None
 
 
 def question_on_scores(reading, head, row):

@@ -72,6 +72,7 @@ def judged_values(program, flow, known, numbers):
             continue
         starts = holds_start_number(own)
         again = any(len(flow.makers[name]) > 1 for name in flow.names_made_by(number))
+        again = again or name_of(node) in {*map(name_of, getattr(program.statement_of(node), "targets", ()))} - {None}
         if starts and (again or own[0].numel() > 1):  # what is filled or added to is no mistake
             continue
         right = [each for value in known.values for each in in_turns(value, own)]

@@ -4,6 +4,7 @@ A fix knows no exercise and no right answer. Whether it makes an answer right is
 """
 
 import ast
+import builtins
 import itertools
 
 import torch
@@ -37,7 +38,7 @@ def fixes_at(program, number, values, names, sizes):
     node = program.nodes[number]
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
-    if name := name_of(node):
+    if (name := name_of(node)) and not hasattr(builtins, name):
         for other in similar_names(number, values, names):
             if other != name and not stands_in_call(program, node, other) and not is_left_over(program, node, other):
                 yield Fix(number, other, "wrong name")
@@ -234,7 +235,7 @@ def fixes_around_tensor(old, value, sizes):
     for axes, least in {"-2, -1": 2, "1, 2": 3, "0, 1": 3}.items():
         if value.ndim >= least:
             yield f"({old}).transpose({axes})", "missing transpose"
-    if is_mask(value):
+    if is_mask(value) and value.unique().numel() == 2:
         yield f"({old}).bool()", "numbers for booleans"
     if not value.is_floating_point():
         return

@@ -33,8 +33,12 @@ class Makers:
         node = node or self.flow.node(place)
         lines = {*self.lines_of_own(node)}
         for own in self.own_functions(node) if level != 2 else []:  # what they find around themselves
-            ends = [each.value for each in ast.walk(own) if isinstance(each, ast.Return) and each.value]
-            lines |= {line for each in ends for line in self.lines(place, True, 2, each)}
+            ends = [
+                getattr(each, "iter", getattr(each, "value", None))
+                for each in ast.walk(own)
+                if isinstance(each, (ast.Return, ast.For))
+            ]
+            lines |= {line for each in ends if each for line in self.lines(place, True, 2, each)}
         for name in {name_of(part) for part in ast.walk(node)} - {None, "self"}:
             makers = self.flow.makers_at(node, name)
             at = self.flow.last(makers, place)
@@ -101,20 +105,26 @@ class Makers:
         is_size = not counts and is_plain(self.program, statement)
         if is_size and not (over_values and (level == 3 or changed_name(node))):
             return set()
-        lines = {statement.lineno, *self.lines_of_own(statement, [*self.program.enclosing(node)])}
+        around = [*self.program.enclosing(node)]
+        lines = {statement.lineno, *self.lines_of_own(statement, around), *self.lines_of_tests(statement, around)}
         if ran < place and (collects(statement) or over_values):  # the numbers come from somewhere else
             return lines | self.lines(ran, level=3, node=maker if over_values else None)
         return lines | self.lines(ran, True, 2, maker) if level != 2 else lines
 
     def lines_that_skipped(self, nodes):
         """The lines of nodes that did not run, and of the conditions that kept them from it."""
-        found = {each.lineno for each in nodes}
-        for statement in map(self.program.statement_of, nodes):
-            around = [*self.program.enclosing(statement, (ast.For, ast.While, ast.FunctionDef))]
-            tests = [test for each in around for test in locate.leaving(each) if test.lineno < statement.lineno]
-            tests = [*map(self.program.statement_of, tests), *self.program.enclosing(statement, ast.If)]
-            found |= {part.lineno for each in tests for part in with_way_out(each)}
-        return found
+        statements = map(self.program.statement_of, nodes)
+        return {each.lineno for each in nodes} | {line for each in statements for line in self.lines_of_tests(each)}
+
+    def lines_of_tests(self, statement, but=()):
+        """The lines of the conditions around a statement, and of those that leave its loops before it.
+
+        but: what stands around another one, too.
+        """
+        around = [*self.program.enclosing(statement, (ast.For, ast.While, ast.FunctionDef))]
+        tests = [test for each in around for test in locate.leaving(each) if test.lineno < statement.lineno]
+        tests = [*map(self.program.statement_of, tests), *self.program.enclosing(statement, ast.If)]
+        return {part.lineno for each in tests if each not in but for part in with_way_out(each)}
 
     def is_factor(self, maker, node):
         """Whether an expression computes with the size that a node gives."""

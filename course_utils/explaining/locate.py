@@ -245,7 +245,7 @@ def makers(node):
         for part in loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]:
             if name := name_of(part):
                 yield name, loop.iter
-    if isinstance(node, ast.stmt) and (name := changed_name(node)):
+    if isinstance(node, ast.stmt) and (name := changed_name(node)) and name != "self":
         yield name, None
 
 

@@ -4,6 +4,7 @@ import ast
 from dataclasses import replace
 
 from course_utils.explaining.examples import MOST_RIGHT_ANSWERS
+from course_utils.explaining.fixes import called
 from course_utils.explaining.known_values import Known
 from course_utils.explaining.lines import Makers, is_plain, with_code
 from course_utils.explaining.locate import Flow
@@ -31,6 +32,8 @@ def with_lines(exercise, program, runner, data, result):
     tests = {test for each in [*flow.behind(places), flow.returned_step()] for test in flow.deciding(each)}
     places += [each for each in tests if not is_plain(program, flow.node(each))]
     lines = {line for each in places for line in [flow.node(each).lineno, *makers.lines(each)]}
+    zeros = program.statements(lambda each: isinstance(each, ast.Assign) and called(each.value) == "zeros")
+    lines = lines - {each.lineno for each in zeros} or lines  # what is written on them counts
     return replace(result, message=f"{result.message}\n{say('look_at', place=lines_of(with_code(program, lines)))}")
 
 

@@ -102,7 +102,10 @@ class Search:
             found = self.mendable(self.shown, self.shown_known, *self.shown_case, [*found])
         elif found and not self.is_slow:
             found = self.mendable_anew(found)
+        result = None if self.result is None else self.program.definition(self.flow.node(self.result))
+        inside = [] if result is None else self.flow.returned(result)  # what is right for another argument
         found = {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
+        found = {k: turns for k, turns in found.items() if k not in inside}
         begins = {k for k, turns in found.items() if not turns[0][0].isfinite().any()}  # as the largest so far does
         found = {k: turns for k, turns in found.items() if k not in begins or not turns[1][0].isfinite().any()}
         return {k: turns for k, turns in found.items() if not self.may_come_later(k, *turns, wanted)}
@@ -151,11 +154,13 @@ class Search:
         fixes = (candidates.value_fix(flow, number, each) for number, _, each in tried)
         asked = [replace(exercise.calls[call], check_contract=False)]
         replies = self.runner.try_fixes([*fixes], asked) if time.process_time() < self.end else []
-        found = {}
+        found, undecided = {}, set()
         for (number, *turns), reply in zip(tried, replies):
-            if number not in found and right_in(exercise, call, reply, False):
-                found[number] = turns
-        return found
+            again = number in found
+            if (not again or turns[0].dtype is torch.int64) and right_in(exercise, call, reply, False):
+                undecided.update([number] * again)  # several numbers do: these decide something by accident
+                found.setdefault(number, turns)
+        return {number: turns for number, turns in found.items() if number not in undecided}
 
     def adds_numbers(self, flow, number, right):
         """Whether a right value has numbers that its expression, which only moves numbers, did not get."""
@@ -214,8 +219,8 @@ class Search:
 
     def proven_cause(self):
         """The Fix that is proven to be the cause; None where there is none."""
-        if self.is_right_anew:
-            return None
+        if self.is_right_anew or any(isinstance(each, ast.Try) for each in ast.walk(self.program.tree)):
+            return None  # a change that makes something fail hides the mistake
         most = MOST_TRIED_LAYERS if self.is_slow else MOST_TRIED
         most //= 2 if self.asked.check_contract and most == MOST_TRIED_LAYERS else 1
         line, places = self.trouble.line, self.behind_result

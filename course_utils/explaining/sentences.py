@@ -34,11 +34,6 @@ def question(kind, code):
     return (SLIPS.get(kind, [""])[0] or SLIPS[""][0]).format(piece)
 
 
-def is_general(kind):
-    """Whether the question on a kind of slip is that of any kind."""
-    return not SLIPS.get(kind, [""])[0] or kind == ""
-
-
 def when(turn, run):
     """When `t` is 2, or In iteration 3, or Here. turn: the loop variables, (name, words). run: iteration 3, or ""."""
     return f"When {named_values(turn)}" if turn else f"In {run}" if run else "Here"
@@ -119,8 +114,8 @@ def brief(value, shapes=False):
 
 
 def words_in(text):
-    """How many words of prose a reply has: without code, numbers and what Python says about an error."""
-    return len(re.sub(r"`[^`]*`|\w+Error: [^\n]*|[\d.\[\](),-]+", " ", text).split())
+    """How many words of prose a reply has: without code, numbers, shapes and what Python says about an error."""
+    return len(re.sub(r"`[^`]*`|of shape \(|\w+Error: [^\n]*|[\d.\[\](),-]+", " ", text).split())
 
 
 def shortened(code):

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 
 import torch
 
@@ -49,9 +50,10 @@ class Words(Search):
             lines = with_code(self.program, {*self.lines_behind(self.flow.behind([self.result])), statement.lineno})
             return f"{say(fix.kind, place=sentences.lines_of(lines))} {sentences.question(fix.kind, '')}"
         piece = self.program.code_of(node) if fix.kind == "missing transpose" else self.program.before_and_after(fix)[0]
+        piece = re.sub(r"^\w+\.append\((.*)\)$", r"\1", piece)  # which gives None
         given = self.values_where_it_stopped() if statement.lineno == self.trouble.line else []
         question = sentences.question(fix.kind, piece)
-        if given and sentences.is_general(fix.kind):
+        if given and not (fix.kind and sentences.SLIPS.get(fix.kind, [""])[0]):  # the question of any kind
             question = QUESTIONS["error"]
         return " ".join([say("cause", place=self.place_of(statement)), *given, question])
 
@@ -251,12 +253,14 @@ class Words(Search):
         if isinstance(test, ast.If) and (tested is node or turned) and turns[0].dtype is torch.bool:
             value, turn = bool(self.value_of(self.shown, place)) != turned, sentences.turn(self.when(place))
             then = (test.body if value else test.orelse or [test])[0].lineno
-            words = say("decides", place=self.place_of(test), value=value, other=not value, turn=turn, then=then)
+            kind = "decides" if len(wrong) == 1 else "decides_often"
+            own = {"value": value, "other": not value, "times": len(wrong)}
+            words = say(kind, place=self.place_of(test), turn=turn, then=then, **own)
             return self.with_makers(words, [place])
         counts = turns[0].dtype is torch.int64  # places in another order are other places
         relation = "" if counts or len(turns[0]) > 1 else sentences.relation(turns[0][0], turns[1][0], "it")
         question = self.question_on_entry(place, *(each[turn] for each in turns))
-        words = self.words_on_value(number, place, True, [relation] if relation else [], question)
+        words = self.words_on_value(number, place, len(wrong), [relation] if relation else [], question)
         behind = [each for each in self.block[1] if not isinstance(self.flow.steps[each][1], int)]  # no counters
         return self.with_makers(words, [place], self.lines_behind(behind))
 
@@ -271,10 +275,11 @@ class Words(Search):
         turn = sentences.turn(self.when(place))
         return QUESTIONS["entry_of_value"].format(value[tuple(first)].item(), first, turn) if first else ""
 
-    def words_on_value(self, number, place, proven, seen_of_it=(), question=""):
+    def words_on_value(self, number, place, times, seen_of_it=(), question=""):
         """The sentences on the value of an expression in a step of the call that is shown.
 
-        question: where there is no room for a value that is proven to be wrong, if there is one.
+        times: how many of its values are proven to be wrong. question: where there is no room for such a value, if
+        there is one.
         """
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
@@ -284,7 +289,7 @@ class Words(Search):
         where = self.place_of(statement) if whole else where
         when = "There" if name_of(node) in self.shown.counters_at(place) else self.when(place)
         given = [say("is" if name_of(node) else "seen", when=when, name=name_of(node), value=seen)] if seen else []
-        if not proven:
+        if not times:
             if seen and whole:  # what it works with, where that stands in the same line
                 makers = {None, *self.shown.makers}  # an argument is shown already
                 parts = [k for k in self.shown.operands(place) if name_of(self.shown.node(k)) in makers]
@@ -305,7 +310,8 @@ class Words(Search):
             question = QUESTIONS["name" if name_of(node) else "value"]
         question = question or self.question_on_names(place, "instead")
         given = given or self.words_on_shape(place)
-        return " ".join([say("look_at", place=where), *given, *seen_of_it, say("proven"), question])
+        proven = say("proven_often" if times > 1 else "proven", times=times)
+        return " ".join([say("look_at", place=where), *given, *seen_of_it, proven, question])
 
     def views_written_on(self):
         """The statements that take a part, or another shape, of what is returned, and those that write on that."""
@@ -326,6 +332,8 @@ class Words(Search):
         """The question on the names in a step whose value has no room beside the input; `known` for none, or many."""
         node = self.shown.node(place)
         turn = sentences.turn(self.when(place))
+        if isinstance(node, ast.Compare):  # what is compared may be right
+            return sentences.question("wrong comparison", "")
         if only_moves(node):
             several = getattr(self.shown.steps[place][1], "ndim", 0) > 1 and fixes.called(node) in REGROUPING
             kind = "dimensions" if several else "picked" if isinstance(node, ast.Subscript) else "moved"
@@ -456,14 +464,34 @@ class Words(Search):
             lines |= {*self.lines_behind(self.behind_result)} - {*self.lines_behind(begun)}
             lines = with_code(self.program, {*lines, self.shown.node(end).lineno, self.flow.end().lineno})
             return f"{say('look_at', place=sentences.lines_of(lines))} {QUESTIONS['lines']}"
+        if words := self.words_on_kept(end):
+            return words
+        statement, loops = self.program.statement_of(self.shown.node(end)), (ast.For, ast.While)
         tests = [each.lineno for each in self.program.enclosing(self.flow.end(), ast.If)]  # under which it returns
+        tests += self.makers.lines_of_tests(statement) if any(self.program.enclosing(statement, loops)) else []
+        if got.shape[:1] < wanted.shape[:1]:  # a loop may have ended too early
+            behind = map(self.shown.node, self.shown.behind([end]))
+            tests += [loop.lineno for node in behind for loop in self.program.enclosing(node, loops)]
         if is_literal(self.shown.node(end)):  # then what counts is when it runs
             deciding = map(self.shown.node, self.shown.deciding(end))
             tests += [each.lineno for each in deciding if not is_plain(self.program, each)]
         if got.ndim > wanted.ndim:
             behind = map(self.shown.node, self.shown.behind([end]))
             tests += [node.lineno for node in behind if adds_dimension(node)]
-        return self.with_makers(self.words_on_value(number, end, False), [end], tests)
+        return self.with_makers(self.words_on_value(number, end, 0), [end], tests)
+
+    def words_on_kept(self, end):
+        """The sentences on a number with which a name begins, and that no line of a loop has changed; "" for others."""
+        node, returned = self.shown.node(end), self.shown.node(self.shown.returned_step(self.trouble.part))
+        others = [self.program.nodes[k] for k in self.shown.makers_at(returned) if k not in self.shown.places]
+        loops = [each for part in others for each in self.program.enclosing(part, (ast.For, ast.While, ast.If))]
+        if not is_literal(node) or not loops:
+            return ""
+        tests = self.shown.before([getattr(each, "iter", getattr(each, "test", None)) for each in loops], end + 10**9)
+        lines = {line for at in tests if at is not None for line in self.makers.lines(at)}
+        lines |= {each.lineno for each in [*others, *loops]}
+        place = sentences.lines_of(with_code(self.program, lines))
+        return f"{say('kept_value', line=node.lineno)}\n{say('look_at', place=place)}"
 
     def words_on_entry(self):
         """The sentences on the turn that wrote the first wrong entry of a table that was filled; "" for others."""
@@ -486,6 +514,7 @@ class Words(Search):
         changes = [at for (_, old), (at, new) in zip(tables, tables[1:]) if old[entry] != new[entry]]
         if not tables:
             return ""
+        changes = changes or [at for at, _ in tables if self.index_written(at) == entry]  # it had this value already
         if changes:
             node = self.shown.node(changes[-1])
             return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
@@ -500,6 +529,13 @@ class Words(Search):
         lines |= {line for at in [*map(ends.get, later), *tests] for line in self.makers.lines(at)}
         lines = with_code(self.program, lines - {first})
         return f"{words}\n{say('look_at', place=sentences.lines_of(lines))}" if lines else words
+
+    def index_written(self, at):
+        """The whole numbers at which a statement, such as `table[i, j] = 0`, writes in a step; None for others."""
+        (target,) = getattr(self.shown.node(at), "targets", [None])[:1]
+        index = getattr(target, "slice", None)
+        places = self.shown.before(getattr(index, "elts", [index]), at) if index else [None]
+        return None if None in places else tuple(self.shown.steps[each][1] for each in places)
 
     def words_on_appended(self, entry, node, got, span=(0, None), above=()):
         """The same for what became of a list, to which one entry was appended in each turn.
@@ -527,19 +563,24 @@ class Words(Search):
         parts = [node] if name_of(node) else [*locate.child_expressions(node)]
         inner = {part: [*locate.child_expressions(part)] if isinstance(part, ast.BinOp) else [part] for part in parts}
         parts = [each for found in inner.values() for each in found]
-        if all(isinstance(each, ast.Constant) for each in parts):  # then what counts is where it is written
+        fixed = all(isinstance(each, ast.Constant) for each in parts)
+        if fixed:  # then what counts is where it is written
             tests = [self.shown.node(at) for at in self.shown.deciding(place)]
             tests = [each for each in tests if not is_plain(self.program, each)]
             inner = [each for each in tests if isinstance(each, (ast.Compare, ast.Call))]
             parts = [part for each in tests for part in (locate.child_expressions(each) if each in inner else [each])]
+        target = getattr(self.shown.node(place), "targets", [node])[0]  # where it writes
+        names = [part for part in ast.walk(getattr(target, "slice", ast.Pass())) if name_of(part)]
+        made = [[self.program.nodes[each] for each in self.shown.makers_at(part)] for part in names]
+        parts += [part for part, found in zip(names, made) if not all(is_plain(self.program, each) for each in found)]
         counters = self.shown.counters_at(place)
         values = self.named(filter(None, self.shown.before(parts, place + 1)), counters)
         own = name_of(node) or not values
         values = values or self.named([place], counters)
         turn, line = sentences.turn(self.when(place)), self.shown.node(place).lineno
         words = say(kind, entry=[*entry], line=line, turn=turn, there=sentences.there(values))
-        question = "entry_of_several" if len(values) > 1 else "entry_of_one" if values else "entry"
-        if question == "entry_of_one" and not (kind == "appended" and own) and values[0][1][-1] in "`s":  # one of many
+        question = "entry" if fixed or not values else "entry_of_several" if len(values) > 1 else "entry_of_one"
+        if question == "entry_of_one" and not (kind == "appended" and own) and "[" in values[0][1]:  # one of many
             question = "entry_of_table"
         tests = []
         if entry[0] >= len(self.ends[2]):  # there are too many
@@ -550,6 +591,7 @@ class Words(Search):
         """(code, words) for the values of a few steps that a sentence has room for."""
         found = [(self.shown.node(each), sentences.brief(self.shown.steps[each][1])) for each in places]
         found = [(node, words) for node, words in found if words and "shape" not in words and not is_literal(node)]
+        found = [(node, words) for node, words in found if isinstance(node, ast.expr)]
         named = [(self.program.code_of(k), words) for k, words in found if not isinstance(k, (ast.List, ast.Tuple))]
         return [each for each in dict.fromkeys(named) if each[0] not in but][:MOST_NAMES]
 
@@ -567,7 +609,7 @@ class Words(Search):
                 return ""
             later = [line for line in self.lines_behind(self.behind_result) if line > node.lineno]
             later = sentences.lines_of(with_code(self.program, later)) if later else ""
-            words = [self.words_on_value(number, at[0], False), *([say("go_on", place=later)] if later else [])]
+            words = [self.words_on_value(number, at[0], 0), *([say("go_on", place=later)] if later else [])]
             return self.with_makers(" ".join(words), at)
         return ""
 

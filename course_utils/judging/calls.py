@@ -327,7 +327,13 @@ def same_tensors(left, right):
 def plain_value(value):
     """A result as plain data. A value of unknown kind becomes {"other": the name of its type}."""
     if isinstance(value, torch.Tensor):
-        return plain_tensor(value)
+        if value.is_meta:
+            return {"other": "tensor without numbers (device meta)"}
+        if value.numel() > LARGEST_TENSOR:
+            return {"other": f"tensor of shape {tuple(value.shape)}, too large"}
+        if value.dtype not in serialize.DTYPES.values() or value.layout != torch.strided:
+            return {"other": f"tensor of another kind ({value.dtype}, {value.layout})"}
+        return value.detach().as_subclass(torch.Tensor).cpu().clone()  # without its class's own methods
     if isinstance(value, np.generic):  # a NumPy number or truth value, such as np.bool_
         value = value.item()
     if value is None or isinstance(value, (bool, int, float)):
@@ -339,14 +345,3 @@ def plain_value(value):
     if isinstance(value, dict):
         return {"other": "a dict"}
     return {"other": "a layer" if isinstance(value, nn.Module) else type(value).__name__}
-
-
-def plain_tensor(tensor):
-    """A plain CPU copy of a tensor, without its class's own methods; a description if it has no numbers to copy."""
-    if tensor.is_meta:
-        return {"other": "tensor without numbers (device meta)"}
-    if tensor.numel() > LARGEST_TENSOR:
-        return {"other": f"tensor of shape {tuple(tensor.shape)}, too large"}
-    if tensor.dtype not in serialize.DTYPES.values() or tensor.layout != torch.strided:
-        return {"other": f"tensor of another kind ({tensor.dtype}, {tensor.layout})"}
-    return tensor.detach().as_subclass(torch.Tensor).cpu().clone()

@@ -27,7 +27,6 @@ def check_precision(call, reply, reference):
             return f"Your result has dtype {found.dtype}; the input has {wanted.dtype}."
         if calls.is_decimal(wanted) and calls.is_decimal(found) and in_32_bits(found) and not in_32_bits(wanted):
             return f"Your result has only the precision of torch.float32; the input is {wanted.dtype}."
-    return None
 
 
 def in_32_bits(numbers):
@@ -48,7 +47,6 @@ def check_second_call(call, reply, reference):
             "A second call with the same input gives a different result. Your code keeps something from the first "
             "call, or draws random numbers where it should not."
         )
-    return None
 
 
 def check_other_numbers(call, reply, reference):
@@ -70,7 +68,6 @@ def check_randomness(call, reply, reference):
             "Two calls with the same input give different numbers. Your code draws random numbers where it should not,"
             " or without the given generator."
         )
-    return None
 
 
 def draws_at_random(reply):
@@ -96,7 +93,6 @@ def check_initialization(call, reply, reference):
     if reply.same_initialization and not reference.same_initialization:
         names = " and ".join(f"`{name}`" for name in reply.same_initialization)
         return f"{names} start with the same numbers. Is a seed set again for each?"
-    return None
 
 
 def check_gradients(call, reply, reference):
@@ -111,7 +107,10 @@ def check_gradients(call, reply, reference):
         return errors.sentence("The numbers are right, but computing gradients failed", reply.backward_error)
     if not any(isinstance(value, (torch.Tensor, list)) for value in reply.values):
         return None
-    found = {name: gradient_to(name, reply) for name in learned}
+    found = {}
+    for name in learned:  # a parameter may belong to a layer inside, or stand alone
+        names = (name, name.removesuffix(".weight"), f"{name}.weight")
+        found[name] = next((reply.gradients[each] for each in names if each in reply.gradients), None)
     if learned.keys() == reference.gradients.keys():  # then no parameter is left out, whatever its name
         found |= {name: reply.gradients.get(name) for name in reply.parameters}
     if unreached := [name for name, gradient in found.items() if not is_nonzero(gradient)]:
@@ -125,18 +124,11 @@ def check_gradients(call, reply, reference):
             f"The numbers are right, but the gradient that reaches {leaf_name(wrong[0], reference)} is wrong."
             " Look for detach, no_grad, item, tolist or numpy, or a gradient written by hand."
         )
-    return None
 
 
 def leaf_name(name, reference):
     """The name of a leaf in a message: that of an argument, whose place is given, or of a parameter."""
     return f"`{reference.argument_names[int(name)] if name.isdigit() else name}`"
-
-
-def gradient_to(name, reply):
-    """The gradient of a leaf of the worked answer; a parameter may belong to a layer inside, or stand alone."""
-    names = (name, name.removesuffix(".weight"), f"{name}.weight")
-    return next((reply.gradients[each] for each in names if each in reply.gradients), None)
 
 
 def gradients_close(wanted, found, largest):
@@ -162,7 +154,6 @@ def check_buffers(call, reply, reference):
             f"`self.{name}` is or contains a plain tensor, which `.to(device)` does not move: on a GPU the layer fails."
             f" Use self.register_buffer({name!r}, ...)."
         )
-    return None
 
 
 def is_nonzero(gradient):

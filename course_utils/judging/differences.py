@@ -96,7 +96,6 @@ def list_difference(expected, got):
             one = f"{ORDINALS[min(place, len(ORDINALS) - 1)]} value that you return"
             told = problem.removeprefix("You return ").removeprefix("You have ")
             return f"{one}: {problem}" if told == problem else f"{one} is {told.replace(', expected', '; expected')}"
-    return None
 
 
 def plain_difference(expected, got):

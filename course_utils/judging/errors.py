@@ -10,7 +10,11 @@ LONGEST_SENTENCE = 1000  # characters of all that is said about an answer
 
 def describe(error, answer):
     """{"type", "message", "line", "code"}: the last line of the learner's own code that the error went through."""
-    line, code = learner_line(error, {function.__code__.co_filename for function in functions(answer)})
+    files = {function.__code__.co_filename for function in functions(answer)}
+    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    file, line = next((place for place in reversed(places) if place[0] in files), ("", 0))
+    # Python 3.13 and newer use this name for code after `python -c`
+    code = "" if file == "<string>" else linecache.getline(file, line).strip()
     words = "the function calls itself endlessly" if isinstance(error, RecursionError) else first_line(error)
     return {"type": type(error).__name__[:LONGEST], "message": words[:LONGEST], "line": line, "code": code[:LONGEST]}
 
@@ -29,17 +33,6 @@ def first_line(error):
 def presentable(sentence):
     """A sentence that may quote a stranger, made safe for every file and terminal."""
     return sentence[:LONGEST_SENTENCE].encode(errors="replace").decode()  # half a surrogate pair is no UTF-8
-
-
-def learner_line(error, files):
-    """(line number, its text) of the innermost frame in one of the files; (0, "") when there is none."""
-    frames = [frame for frame in traceback.walk_tb(error.__traceback__) if frame[0].f_code.co_filename in files]
-    if not frames:
-        return 0, ""
-    frame, line = frames[-1]
-    file = frame.f_code.co_filename
-    made_by_exec = file == "<string>"  # Python 3.13 and newer use this name for code after `python -c`
-    return line, "" if made_by_exec else linecache.getline(file, line).strip()
 
 
 def sentence(opening, error):

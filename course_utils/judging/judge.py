@@ -128,7 +128,6 @@ def why_no_values(call, reply):
         there = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in list(reply.parameters.items())[:8])
         has = f"Your layer's parameters are {there}." if there else "Your layer has no parameters."
         return f"The check sets the weights of your layer, and needs {missing}. {has}"
-    return None
 
 
 def changed_arguments(case):

@@ -62,17 +62,12 @@ def rich(text):
 
 def side_by_side(yours, expected):
     """Two maps of weights, or masks, as tables next to each other; cells that differ have a frame."""
-    maps = "".join(
-        f'<div style="display:inline-block;margin:0.5em 1.5em 0 0">{title}{table(rows, others)}</div>'
-        for title, rows, others in [("yours", yours, expected), ("expected", expected, yours)]
-    )
+    maps = ""
+    for title, rows, others in [("yours", yours, expected), ("expected", expected, yours)]:
+        lines = "".join(f"<tr>{''.join(map(cell, row, other))}</tr>" for row, other in zip(rows, others))
+        table = f'<table style="border-collapse:collapse">{lines}</table>'
+        maps += f'<div style="display:inline-block;margin:0.5em 1.5em 0 0">{title}{table}</div>'
     return f"<div>{maps}framed cells differ</div>"
-
-
-def table(rows, others):
-    """A map, rows of numbers, as an HTML table of coloured cells. others: the map that it is held against."""
-    lines = "".join(f"<tr>{''.join(map(cell, row, other))}</tr>" for row, other in zip(rows, others))
-    return f'<table style="border-collapse:collapse">{lines}</table>'
 
 
 def cell(weight, other):

@@ -139,7 +139,7 @@ function habit(wrong, ways) {
 
 function changeOfScores(tried) {
   const close = "The right words score highest, but not by enough. How far apart must the scores be?",
-    far = "The scores are too far apart: divided by some number, they would be right. How close must they be?";
+    far = "The scores are too far apart. How close must they be?";
   const changes = [
     ...FARTHER.map((by) => [close, (scores) => times(scores, (score) => score * by)]),
     ...FARTHER.map((by) => [far, (scores) => times(scores, (score) => score / by)]),
