@@ -269,8 +269,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_shared(keys, num_heads):\n    heads = []\n    for head in range(num_heads):\n"
         "        group = head % keys.shape[1]\n        heads.append(keys[:, group])\n"
         "    return torch.stack(heads, dim=1)\n",
-        "Look at line 4, `group = head % keys.shape[1]`. When `head` is 1, it gives 1. If 2 of its values were different,"
-        " this one included, your result would be right. What should it give?",
+        "Look at line 4, `group = head % keys.shape[1]`. When `head` is 1, it gives 1. If 2 of its values were "
+        "different, this one included, your result would be right. What should it give?",
     ),
     (  # so is a value that is too large
         "1.2",
@@ -339,7 +339,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_padding_mask(lengths, num_tokens):\n    mask = torch.zeros(len(lengths), 1, num_tokens) > 0\n"
         "    for b in range(len(lengths)):\n        for t in range(int(lengths[b]) + 1, num_tokens):\n"
         "            mask[b, 0, t] = True\n    return mask\n",
-        "Look at `int(lengths[b]) + 1` in line 4. When `b` is 0, it gives 2. If 2 of its values were different, this one",
+        "Look at `int(lengths[b]) + 1` in line 4. When `b` is 0, it gives 2. If 2 of its values were different,",
     ),
     (  # in a function of one's own, too
         "6.5",
