@@ -24,13 +24,21 @@ class Makers:
 
     def __init__(self, flow, known):
         self.flow, self.program, self.known = flow, flow.program, known
+        self.found = {}  # what `lines` gave; without it, time doubles with each turn of a loop behind a value
 
     def lines(self, place, only_unknown=False, level=1, node=None):
         """The lines, besides its own, in which the names in an expression got the values that they have in a step.
 
         level: 2 for what is behind these, 3 for what others only collected. node: the expression, if not the step's.
         """
-        node = node or self.flow.node(place)
+        asked = place, only_unknown, level, node or self.flow.node(place)
+        if asked not in self.found:
+            self.found[asked] = set()
+            self.found[asked] = self.lines_anew(*asked)
+        return self.found[asked]
+
+    def lines_anew(self, place, only_unknown, level, node):
+        """The same, where it is not found yet."""
         lines = {*self.lines_of_own(node)}
         for own in self.own_functions(node) if level != 2 else []:  # what they find around themselves
             ends = [
