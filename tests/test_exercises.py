@@ -169,6 +169,15 @@ def test_a_factor_cannot_hide_in_16_bits(dtype, percent):
     assert answer.status == "not yet"
 
 
+def test_a_text_goes_on_after_the_token_that_ends_texts_elsewhere():
+    code, _ = solutions.worked_answer("11.2")
+    last = "        ids = torch.cat([ids, new], dim=1)\n"
+    stopping = code.replace(last, f"{last}        if (new == 2).all():\n            break\n")
+    assert stopping != code
+    exercise = EXERCISES["11.2"]
+    assert judged(exercise, solutions.answer_from_code(exercise, stopping)).status == "not yet"
+
+
 @each_exercise
 def test_no_two_answers_to_an_exercise_are_written_the_same(exercise):
     given = [*answers.right(exercise.id), *answers.wrong(exercise.id)]
