@@ -269,8 +269,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_shared(keys, num_heads):\n    heads = []\n    for head in range(num_heads):\n"
         "        group = head % keys.shape[1]\n        heads.append(keys[:, group])\n"
         "    return torch.stack(heads, dim=1)\n",
-        "Look at line 4, `group = head % keys.shape[1]`. When `head` is 1, it gives 1. If 2 of its values were "
-        "different, this one included, your result would be right. What should it give?",
+        "Look at line 4, `group = head % keys.shape[1]`. When `head` is 1, it gives 1. With different values there,"
+        " your result would be right. What should it give?",
     ),
     (  # so is a value that is too large
         "1.2",
@@ -297,7 +297,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            chosen.append(best)\n            candidates.remove(best)\n"
         "        for j in chosen:\n            mask[t, j] = False\n    return mask\n",
         "still has its value from line 3: line 12 does not change it. Which entries does line 12 change, and to which"
-        " values?\nLook at lines 5, 6 and 8 to 11.",
+        " values?\nLook at lines 5 to 11.",
     ),
     (  # where a row was hidden whole, what hid it is told
         "3.2",
@@ -339,7 +339,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_padding_mask(lengths, num_tokens):\n    mask = torch.zeros(len(lengths), 1, num_tokens) > 0\n"
         "    for b in range(len(lengths)):\n        for t in range(int(lengths[b]) + 1, num_tokens):\n"
         "            mask[b, 0, t] = True\n    return mask\n",
-        "Look at `int(lengths[b]) + 1` in line 4. When `b` is 0, it gives 2. If 2 of its values were different,",
+        "Look at `int(lengths[b]) + 1` in line 4. When `b` is 0, it gives 2. With different values there",
     ),
     (  # in a function of one's own, too
         "6.5",
@@ -362,7 +362,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            largest = score\n    powers = torch.exp(scores - largest)\n    return powers / powers.sum()\n",
         "The 0 in `powers.sum()` comes from `torch.exp(scores - largest)` in line 6."
         " There, `scores - largest` is `[-1000, -1001]`. Why does `exp` give 0 there?\n"
-        "Line 6 depends on lines 2, 4 and 5.",
+        "Line 6 depends on lines 2 to 5.",
     ),
     (  # a list of lists is followed to the lines that made its numbers
         "6.2",
@@ -371,7 +371,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "            for k in range(q):\n"
         "                line[k] = bool(attention_mask[b, k])\n            matrix.append(line)\n"
         "        found.append([matrix])\n    return torch.tensor(found)\n",
-        "Look at lines 7 to 12.",
+        "Look at lines 4 and 6 to 12.",
     ),
     (  # one truth value is told with the turn that set it
         "6.5",
@@ -396,8 +396,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "    def owner(column):\n        return column % (out_weight.shape[1] // head_dim)\n"
         "    for column in range(out_weight.shape[1]):\n        if owner(column) == head:\n"
         "            alone[:, column] = out_weight[:, column]\n    return alone\n",
-        "When `column` is 1, it gives 1. If 4 of its values were different, this one included, your result would be "
-        "right.",
+        "When `column` is 1, it gives 1. With different values there, your result would be right.",
     ),
     (  # where a line's value cannot be shown, the question is about the names in it
         "11.2",

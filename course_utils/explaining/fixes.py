@@ -190,7 +190,7 @@ def changed_slices(index):
 
 def sequence_fixes(node, program, sizes):
     """Fixes of the order of several values."""
-    if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
+    if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), (ast.Subscript, ast.For, ast.comprehension)):
         return
     for order in itertools.islice(itertools.permutations(node.elts), 1, None):
         yield type(node)([*order], ast.Load()), "wrong order"

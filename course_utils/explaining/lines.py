@@ -59,9 +59,11 @@ class Makers:
             sliced = any(map(has_worked_out_slice, map(self.program.nodes.__getitem__, makers)))
             unsure = len(makers) > 1 or regrouped and not self.known.contains_exact(value)
             picked = level != 3 and name != changed_name(node) and self.is_picked(node, makers)
+            idle = [self.program.nodes[k] for k in makers if k not in self.flow.places]
+            lines |= self.lines_of_loops(idle, place, node, 1)
             if not picked and not sliced and not self.is_told(value, level, only_unknown and not unsure):
                 continue
-            lines |= self.lines_that_skipped([self.program.nodes[k] for k in makers if k not in self.flow.places])
+            lines |= self.lines_that_skipped(idle)
             for number, ran in self.last_made(name, makers, place, level, node):
                 lines |= self.lines_of_maker(number, ran, place, level, node)
                 if picked and ran < place:  # what says where
@@ -101,6 +103,7 @@ class Makers:
             grows = loop is None or self.program.statement_of(node) in map(self.program.statement_of, nodes.values())
             inside = [] if grows else [*ast.walk(loop)]
             begun = [k for k in made if is_empty(nodes[k]) and (grows or nodes[k] in inside)]
+            begun = [] if len(begun) == len(made) == 1 and isinstance(nodes[begun[0]], ast.Constant) else begun
             made = {k: each for k, each in made.items() if k not in begun}
         return made.items()
 
@@ -115,6 +118,7 @@ class Makers:
             return set()
         around = [*self.program.enclosing(node)]
         lines = {statement.lineno, *self.lines_of_own(statement, around), *self.lines_of_tests(statement, around)}
+        lines |= self.lines_of_loops([maker], ran, node, 2) if level != 2 else set()
         if ran < place and (collects(statement) or over_values):  # the numbers come from somewhere else
             return lines | self.lines(ran, level=3, node=maker if over_values else None)
         return lines | self.lines(ran, True, 2, maker) if level != 2 else lines
@@ -133,6 +137,14 @@ class Makers:
         tests = [test for each in around for test in locate.leaving(each) if test.lineno < statement.lineno]
         tests = [*map(self.program.statement_of, tests), *self.program.enclosing(statement, ast.If)]
         return {part.lineno for each in tests if each not in but for part in with_way_out(each)}
+
+    def lines_of_loops(self, nodes, place, but, level):
+        """The lines of the inner loops around nodes, and of what they run over. but: a node that stands in others."""
+        around = [*self.program.enclosing(but)]
+        loops = {next(self.program.enclosing(node, (ast.For, ast.While)), None) for node in nodes} - {None, *around}
+        ends = [getattr(each, "iter", getattr(each, "test", None)) for each in loops]
+        found = {line for each in ends for line in self.lines(place, level == 2, level, each)}
+        return found | {each.lineno for each in loops}
 
     def is_factor(self, maker, node):
         """Whether an expression computes with the size that a node gives."""

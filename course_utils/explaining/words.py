@@ -254,8 +254,7 @@ class Words(Search):
             value, turn = bool(self.value_of(self.shown, place)) != turned, sentences.turn(self.when(place))
             then = (test.body if value else test.orelse or [test])[0].lineno
             kind = "decides" if len(wrong) == 1 else "decides_often"
-            own = {"value": value, "other": not value, "times": len(wrong)}
-            words = say(kind, place=self.place_of(test), turn=turn, then=then, **own)
+            words = say(kind, place=self.place_of(test), value=value, other=not value, turn=turn, then=then)
             return self.with_makers(words, [place])
         counts = turns[0].dtype is torch.int64  # places in another order are other places
         relation = "" if counts or len(turns[0]) > 1 else sentences.relation(turns[0][0], turns[1][0], "it")
@@ -303,15 +302,15 @@ class Words(Search):
                 return f"{self.look_at(views)} {QUESTIONS['lines']}"
             question = "returned" if returned and not self.shown.counters_at(place) else "begin"
             question = QUESTIONS[question] if given else self.question_on_names(place, "line")
-            if len({*sizes}) == 2:
+            if len({*sizes}) == 2 and not isinstance(getattr(statement, "targets", [None])[0], ast.Tuple):
                 question = QUESTIONS["dropped" if sizes[0] < sizes[1] else "added"]
             return " ".join([say("begin", place=where), *(given or self.words_on_shape(place)), question])
         if given or seen_of_it:
             question = QUESTIONS["name" if name_of(node) else "value"]
         question = question or self.question_on_names(place, "instead")
         given = given or self.words_on_shape(place)
-        proven = say("proven_often" if times > 1 else "proven", times=times)
-        return " ".join([say("look_at", place=where), *given, *seen_of_it, proven, question])
+        proven = "proven_often" if times > 1 else "proven"
+        return " ".join([say("look_at", place=where), *given, *seen_of_it, say(proven), question])
 
     def views_written_on(self):
         """The statements that take a part, or another shape, of what is returned, and those that write on that."""
@@ -520,13 +519,15 @@ class Words(Search):
             return self.words_on_making("written", entry, changes[-1], getattr(node, "value", node))
         ends = {self.shown.node(at).lineno: at for at, _ in tables}  # of each line that writes, the last time
         first, *later = ends
-        kind = "left" if len(later) == 1 else "not_written"
+        filled = fixes.called(getattr(self.program.statement_of(self.shown.node(ends[first])), "value", None)) in FILLED
+        kind = "left" if len(later) == 1 and filled else "not_written"
         words = say(kind, entry=[*entry], line=first, last=[*later, first][0])
         tests = [at for line in later for at in self.shown.deciding(ends[line])]
         tests = [at for at in tests if not is_plain(self.program, self.shown.node(at))]
         tested = [self.program.statement_of(self.shown.node(at)) for at in tests]
         lines = {part.lineno for each in tested for part in with_way_out(each)}
         lines |= {line for at in [*map(ends.get, later), *tests] for line in self.makers.lines(at)}
+        lines |= {*later} if kind == "not_written" else set()
         lines = with_code(self.program, lines - {first})
         return f"{words}\n{say('look_at', place=sentences.lines_of(lines))}" if lines else words
 
@@ -601,7 +602,7 @@ class Words(Search):
             node, number = self.flow.node(place), self.flow.steps[place][0]
             skipped = isinstance(node, (ast.stmt, ast.Subscript)) or name_of(node) or getattr(node, "attr", "") == "inf"
             counts = getattr(self.flow.steps[place][1], "dtype", None) is torch.int64 and not self.is_slow
-            skipped = skipped or counts or fixes.called(node) in ("cat", "float", "roll")  # parts may be right
+            skipped = skipped or counts or fixes.called(node) in ("cat", "float", "roll", "sort")  # parts may be right
             if skipped and place != self.result or not self.is_strange(self.flow, place, self.known):
                 continue
             at = [k for k in self.shown.places.get(number, []) if self.is_strange(self.shown, k, self.shown_known)][:1]

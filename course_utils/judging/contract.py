@@ -14,11 +14,6 @@ from course_utils.judging import calls, differences, errors
 GRADIENT_TOLERANCE, ROUNDING = 1e-2, 1e-4
 
 
-def violation(call, reply, reference):
-    """A sentence on the first rule that an answer breaks and the worked answer keeps, or None."""
-    return next(filter(None, (rule(call, reply, reference) for rule in RULES)), None)
-
-
 def check_precision(call, reply, reference):
     """Whether decimal numbers keep their precision, and those of a layer their dtype, which the next layer needs."""
     is_layer = isinstance(call, calls.LayerCall)
