@@ -121,7 +121,7 @@ def comparison_fixes(node, program, sizes):
 def sign_fixes(node, program, sizes):
     if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         return number_fixes(node, program, sizes)
-    return [(f"({ast.unparse(node.operand)})", "inverted")]
+    return [(f"({ast.unparse(node.operand)})", "wrong sign" if isinstance(node.op, ast.USub) else "inverted")]
 
 
 def call_fixes(node, program, sizes):
