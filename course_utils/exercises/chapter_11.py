@@ -46,7 +46,7 @@ CONTINUED = Exercise(
     **written("11.2"),
     make_calls=lambda: [  # B * (T + count) tokens are enough to read; the last ones need not be
         text_for(A, 1, 4, 6, seed=1202, most_read=10),
-        text_for(A, 1, 4, 6, seed=1270, most_read=10),  # of the same size; writes token 2, which here ends nothing
+        text_for(A, 1, 4, 6, seed=1270, most_read=10),  # of the same size; it must not end at token 2
         text_for(B, 3, 5, 4, seed=1204, most_read=27),
         text_for(C, 2, 1, 7, seed=1206, most_read=16),
     ],

@@ -33,12 +33,12 @@ class Makers:
         """
         asked = place, only_unknown, level, node or self.flow.node(place)
         if asked not in self.found:
-            self.found[asked] = set()
-            self.found[asked] = self.lines_anew(*asked)
+            self.found[asked] = frozenset()  # a caller that adds to what it got changes nothing here
+            self.found[asked] = frozenset(self.lines_anew(*asked))
         return self.found[asked]
 
     def lines_anew(self, place, only_unknown, level, node):
-        """The same, where it is not found yet."""
+        """What `lines` gives, worked out anew."""
         lines = {*self.lines_of_own(node)}
         for own in self.own_functions(node) if level != 2 else []:  # what they find around themselves
             ends = [
@@ -129,17 +129,14 @@ class Makers:
         return {each.lineno for each in nodes} | {line for each in statements for line in self.lines_of_tests(each)}
 
     def lines_of_tests(self, statement, but=()):
-        """The lines of the conditions around a statement, and of those that leave its loops before it.
-
-        but: what stands around another one, too.
-        """
+        """The lines of the conditions around a statement, and of those that leave its loops before it; not of `but`."""
         around = [*self.program.enclosing(statement, (ast.For, ast.While, ast.FunctionDef))]
         tests = [test for each in around for test in locate.leaving(each) if test.lineno < statement.lineno]
         tests = [*map(self.program.statement_of, tests), *self.program.enclosing(statement, ast.If)]
         return {part.lineno for each in tests if each not in but for part in with_way_out(each)}
 
     def lines_of_loops(self, nodes, place, but, level):
-        """The lines of the inner loops around nodes, and of what they run over. but: a node that stands in others."""
+        """The lines of the innermost loop around each node, and of what it runs over; not of loops around `but`."""
         around = [*self.program.enclosing(but)]
         loops = {next(self.program.enclosing(node, (ast.For, ast.While)), None) for node in nodes} - {None, *around}
         ends = [getattr(each, "iter", getattr(each, "test", None)) for each in loops]

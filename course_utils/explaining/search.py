@@ -103,7 +103,7 @@ class Search:
         elif found and not self.is_slow:
             found = self.mendable_anew(found)
         result = None if self.result is None else self.program.definition(self.flow.node(self.result))
-        inside = [] if result is None else self.flow.returned(result)  # what is right for another argument
+        inside = [] if result is None else self.flow.returned(result)  # these may be right for what they were given
         found = {k: turns for k, turns in found.items() if self.flow.origin(self.flow.places[k][-1]) != self.result}
         found = {k: turns for k, turns in found.items() if k not in inside}
         begins = {k for k, turns in found.items() if not turns[0][0].isfinite().any()}  # as the largest so far does
@@ -158,7 +158,7 @@ class Search:
         for (number, *turns), reply in zip(tried, replies):
             again = number in found
             if (not again or turns[0].dtype is torch.int64) and right_in(exercise, call, reply, False):
-                undecided.update([number] * again)  # several numbers do: these decide something by accident
+                undecided.update([number] * again)  # several numbers would do, so none is told
                 found.setdefault(number, turns)
         return {number: turns for number, turns in found.items() if number not in undecided}
 

@@ -50,7 +50,7 @@ class Words(Search):
             lines = with_code(self.program, {*self.lines_behind(self.flow.behind([self.result])), statement.lineno})
             return f"{say(fix.kind, place=sentences.lines_of(lines))} {sentences.question(fix.kind, '')}"
         piece = self.program.code_of(node) if fix.kind == "missing transpose" else self.program.before_and_after(fix)[0]
-        piece = re.sub(r"^\w+\.append\((.*)\)$", r"\1", piece)  # which gives None
+        piece = re.sub(r"^\w+\.append\((.*)\)$", r"\1", piece)  # append itself gives None
         given = self.values_where_it_stopped() if statement.lineno == self.trouble.line else []
         question = sentences.question(fix.kind, piece)
         if given and not (fix.kind and sentences.SLIPS.get(fix.kind, [""])[0]):  # the question of any kind
@@ -486,7 +486,8 @@ class Words(Search):
         loops = [each for part in others for each in self.program.enclosing(part, (ast.For, ast.While, ast.If))]
         if not is_literal(node) or not loops:
             return ""
-        tests = self.shown.before([getattr(each, "iter", getattr(each, "test", None)) for each in loops], end + 10**9)
+        tests = [getattr(each, "iter", getattr(each, "test", None)) for each in loops]
+        tests = self.shown.before(tests, len(self.shown.steps))
         lines = {line for at in tests if at is not None for line in self.makers.lines(at)}
         lines |= {each.lineno for each in [*others, *loops]}
         place = sentences.lines_of(with_code(self.program, lines))

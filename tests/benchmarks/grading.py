@@ -1,4 +1,4 @@
-"""How fast is the grader, as ratios: to nbgrader on the same submissions, two workers to one? And its memory?
+"""How fast is the grader, as ratios: to nbgrader on the same submissions, of two workers to one? And its memory?
 
     python -m tests.benchmarks.grading NBGRADER_PYTHON [ROUNDS] [MANY]
 
