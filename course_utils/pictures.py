@@ -54,10 +54,9 @@ def show_weights(
 
 
 def show_dependencies(depends: ArrayLike, tokens: Sequence[str], *, title: str = "") -> None:
-    """Show which output depends on which input.
+    """Show which output depends on which input. Raises ValueError for other input.
 
     depends: a boolean matrix (T, T), row t, column s for output t and input s. tokens: T names. title: above the map.
-    Raises ValueError for other input.
     """
     names = numbered(tokens)
     maps = panels("depends", depends, names, names)

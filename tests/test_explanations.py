@@ -198,7 +198,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         "def my_matrix(layer):\n    weight = layer.weight\n    if weight.shape[0] == weight.shape[1]:\n"
         "        return weight\n    return weight.T\n",
         "The mistake is in line 3",
-        "What is each part of this line for?",
+        "When is this condition true, and when should it be?",
         "Remove `if weight.shape[0] == weight.shape[1]:` in line 3, with all that belongs to it",
     ),
     (
@@ -291,7 +291,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
     (  # or kept what it had before
         "10.5",
         "def my_picked(scores, k):\n    T = scores.shape[0]\n    mask = torch.ones(T, T, dtype=torch.bool)\n"
-        "    for t in range(T):\n        candidates = list(range(t))\n        chosen = []\n"
+        "    for t in range(T):\n        candidates = list(range(t // 2))\n        chosen = []\n"
         "        while candidates and len(chosen) < k:\n"
         "            best = max(candidates, key=lambda j: float(scores[t, j]))\n"
         "            chosen.append(best)\n            candidates.remove(best)\n"
@@ -337,9 +337,9 @@ PLACES = [  # (exercise, code, what the reply says of the place)
     (  # of a loop that leaves a cell out, its bounds
         "6.1",
         "def my_padding_mask(lengths, num_tokens):\n    mask = torch.zeros(len(lengths), 1, num_tokens) > 0\n"
-        "    for b in range(len(lengths)):\n        for t in range(int(lengths[b]) + 1, num_tokens):\n"
+        "    for b in range(len(lengths)):\n        for t in range(int(lengths[b]) + b + 1, num_tokens):\n"
         "            mask[b, 0, t] = True\n    return mask\n",
-        "Look at `int(lengths[b]) + 1` in line 4. When `b` is 0, it gives 2. With different values there",
+        "Look at `int(lengths[b]) + b + 1` in line 4. When `b` is 0, it gives 2. With different values there",
     ),
     (  # in a function of one's own, too
         "6.5",
@@ -350,18 +350,12 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "    return row_sums_fit(weights), hidden, float(d)\n",
         "Line 3, `if (row.sum() - 1).abs() < 0.0001:`, ends the loop in its first iteration.",
     ),
-    (  # how a result differs as a whole is told
-        "2.2",
-        "def my_matrix(layer):\n    columns = []\n    for unit in torch.eye(layer.in_features):\n"
-        "        columns.append(layer(unit))\n    return torch.stack(columns, dim=-1)\n",
-        "Two dimensions are exchanged in your result.",
-    ),
     (  # zeros behind nan are followed to the exponential that made them, and to what it worked with
         "1.2",
-        "def my_softmax(scores):\n    largest = 0.0\n    for score in scores:\n        if score > largest:\n"
+        "def my_softmax(scores):\n    largest = 5.0\n    for score in scores:\n        if score > largest:\n"
         "            largest = score\n    powers = torch.exp(scores - largest)\n    return powers / powers.sum()\n",
         "The 0 in `powers.sum()` comes from `torch.exp(scores - largest)` in line 6."
-        " There, `scores - largest` is `[-1000, -1001]`. Why does `exp` give 0 there?\n"
+        " There, `scores - largest` is `[-1005, -1006]`. Why does `exp` give 0 there?\n"
         "Line 6 depends on lines 2 to 5.",
     ),
     (  # a list of lists is followed to the lines that made its numbers
@@ -369,14 +363,14 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_keep_mask(attention_mask):\n    B, S = attention_mask.shape\n    found = []\n    for b in range(B):\n"
         "        matrix = []\n        for q in range(S):\n            line = [False] * S\n"
         "            for k in range(q):\n"
-        "                line[k] = bool(attention_mask[b, k])\n            matrix.append(line)\n"
+        "                line[k - 1] = bool(attention_mask[b, k])\n            matrix.append(line)\n"
         "        found.append([matrix])\n    return torch.tensor(found)\n",
         "Look at lines 4 and 6 to 12.",
     ),
     (  # one truth value is told with the turn that set it
         "6.5",
         "def my_readings(scores, weights):\n    T, hides = len(weights), True\n    for i in range(T):\n"
-        "        for j in range(i, T):\n            if weights[i, j] != 0:\n                hides = False\n"
+        "        for j in range(i // 2, T):\n            if weights[i, j] != 0:\n                hides = False\n"
         "    ratio = (weights[-1, 0] / weights[-1, 1]).log().item()\n"
         "    normal = bool((weights.sum(-1) - 1).abs().max() < 1e-4)\n"
         "    return normal, hides, (scores[-1, 0] - scores[-1, 1]).item() / ratio\n",
@@ -388,7 +382,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "    found = []\n    for row in is_padding:\n        for key in range(T):\n            if row[key]:\n"
         "                mask[:, key] = True\n        mask.fill_diagonal_(False)\n        found.append(mask)\n"
         "    return torch.stack(found)\n",
-        "\nLook at line 10, `found.append(mask)`. Are the entries of this list copies, or one and the same object?",
+        ", and line 10, `found.append(mask)`. Are the entries of this list copies, or one and the same object?",
     ),
     (  # a call of a function is told by its arguments
         "8.4",
@@ -401,7 +395,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
     (  # where a line's value cannot be shown, the question is about the names in it
         "11.2",
         "def my_continued(model, ids, count):\n    new, caches = ids, None\n    for _ in range(count):\n"
-        "        scores, _ = model(new, caches)\n        new = scores[:, -1:].argmax(dim=-1)\n"
+        "        scores = model(new, caches)[0]\n        new = scores[:, -1:].argmax(dim=-1)\n"
         "        ids = torch.cat([ids, new], dim=1)\n    return ids\n",
         "What should `new` and `caches` hold before this line runs (iteration 2)?",
     ),
@@ -492,6 +486,21 @@ PLACES = [  # (exercise, code, what the reply says of the place)
 def test_what_is_not_proven_is_a_place(id, code, words):
     result = heard(id, code)
     assert result.mistake is None and not result.hints and words in result.message, result
+
+
+@pytest.mark.parametrize(
+    "differs, words",
+    [
+        (lambda table: table.T, "Two dimensions are exchanged in it."),
+        (lambda table: table.flip(0), "The right numbers are in it, but in the wrong order."),
+        (lambda table: -table, "The signs are the wrong way round in it."),
+        (lambda table: 2 * table, "Each number in it is 2 times what it should be."),
+        (lambda table: table + 1, ""),
+    ],
+)
+def test_how_a_value_differs_as_a_whole_is_told(differs, words):
+    table = torch.tensor([[1.0, 2.0, 4.0], [3.0, 5.0, 7.0], [6.0, 8.0, 9.0]])
+    assert sentences.relation(differs(table), table, "it") == words
 
 
 @pytest.mark.parametrize(

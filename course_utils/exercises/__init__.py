@@ -12,9 +12,7 @@ from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.question import Question, questions_of
 
 NAME = "chapter_"
-numbers = sorted(
-    int(module.name.removeprefix(NAME)) for module in pkgutil.iter_modules(__path__) if module.name.startswith(NAME)
-)
+numbers = sorted(int(name.removeprefix(NAME)) for _, name, _ in pkgutil.iter_modules(__path__) if name.startswith(NAME))
 CHAPTERS = {number: importlib.import_module(f"{__name__}.{NAME}{number}") for number in numbers}
 EXERCISES = {
     entry.id: entry for chapter in CHAPTERS.values() for entry in vars(chapter).values() if isinstance(entry, Exercise)

@@ -1,7 +1,5 @@
 """The exercises of chapter 1, dot-product attention."""
 
-import itertools
-
 import numpy as np
 import torch
 
@@ -26,8 +24,7 @@ MEANING = {word: meaning for words, meaning in KINDS.values() for word in words}
 
 def sentences_with_a_hunted():
     """Readings of random sentences with a hunted animal or more: the query should find them and nothing else."""
-    found = puzzles.sentences(101, list(MEANING), 6, 10)
-    return [hunt(words) for words in found if {"mouse", "hen"} & set(words)]
+    return [hunt(words) for words in puzzles.sentences(101, list(MEANING), 6, 10) if {"mouse", "hen"} & set(words)]
 
 
 def one_hunted_among_nine():
@@ -51,9 +48,8 @@ def heads_of_query(value, readings):
     return [puzzles.Head((embedded(reading.words) @ query)[None]) for reading in readings]
 
 
-QUERY = Puzzle(
-    **written("1.1"), properties=(puzzles.behaves(heads_of_query, sentences_with_a_hunted, one_hunted_among_nine),)
-)
+finds = puzzles.behaves(heads_of_query, sentences_with_a_hunted, one_hunted_among_nine)
+QUERY = Puzzle(**written("1.1"), properties=(finds,))
 
 
 def hides_exactly(case):
@@ -83,12 +79,10 @@ ATTENTION = Exercise(
     **written("1.3"),
     make_calls=lambda: [
         [normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)],
-        # square: a swap has the shape
-        [normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)],
+        [normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)],  # square: a swap fits
         [normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)],
         [normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)],
-        # exp of such scores is inf
-        [normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)],
+        [normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)],  # exp of such scores is inf
     ],
     gradient=False,
 )
@@ -106,8 +100,8 @@ def sentences_of_two_groups():
 
 def one_against_six():
     """Readings of the hardest sentences: six times the same word beside an animal and a food."""
-    found = itertools.product(("cat", "mouse"), ("bread", "cheese"), GROUPS)
-    return [grouped([animal, food, *[word] * 6]) for animal, food, word in found]
+    pairs = (("cat", "bread"), ("cat", "cheese"), ("mouse", "bread"), ("mouse", "cheese"))
+    return [grouped([*pair, *[word] * 6]) for pair in pairs for word in GROUPS]
 
 
 def grouped(words):
@@ -123,6 +117,5 @@ def heads_of_embeddings(value, readings):
     return [puzzles.Head(x @ x.T) for x in inputs]
 
 
-EMBEDDINGS = Puzzle(
-    **written("1.4"), properties=(puzzles.behaves(heads_of_embeddings, sentences_of_two_groups, one_against_six),)
-)
+groups = puzzles.behaves(heads_of_embeddings, sentences_of_two_groups, one_against_six)
+EMBEDDINGS = Puzzle(**written("1.4"), properties=(groups,))

@@ -27,15 +27,13 @@ def embedded(words, names=TOKENS):
 
 def so_far(words):
     """Which tokens each token may see, (T, T): all so far, itself included."""
-    place = np.arange(len(words))
-    return place[:, None] >= place
+    return np.tri(len(words), dtype=bool)
 
 
 def averaged(words):
     """The Reading in which each token averages all so far: the share of a, and 1 / their number."""
     weights = puzzles.shared(so_far(words))
-    named = np.array([[word == "a", word == START] for word in words])
-    return puzzles.Reading(words, weights, words, context=weights @ named)
+    return puzzles.Reading(words, weights, words, context=weights @ [[word == "a", word == START] for word in words])
 
 
 averages = puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), lambda: map(averaged, sequences(seed=302)))
@@ -77,8 +75,7 @@ def remembered(words):
     wanted = puzzles.shared(np.where(again[:, None], copies, np.eye(1, len(words)) > 0))
     wanted[0] = np.nan
     kinds = [START if word == START else "letters" for word in words]
-    output = np.where(np.isnan(wanted[:, :1]), np.nan, again[:, None])
-    return puzzles.Reading(words, wanted, kinds, context=output)
+    return puzzles.Reading(words, wanted, kinds, context=np.where(np.isnan(wanted[:, :1]), np.nan, again[:, None]))
 
 
 def before(words):

@@ -139,8 +139,7 @@ EMPTY = Exercise(**written("4.3"), make_calls=lambda: [[0.5, 6], [0.2, 3], [0.9,
 def fused(*batch, T, d_in, d_out, context_length, dropout, seed, calls=1, **more):
     """A call of a layer with one matrix for queries, keys and values."""
     x, weight = normal(*batch, T, d_in, seed=seed), normal(3 * d_out, d_in, seed=seed + 1) * 0.5
-    arguments = [d_in, d_out, context_length, dropout]
-    return LayerCall(arguments, inputs=[[x]] * calls, weights={"W_qkv": weight}, seed=seed, **more)
+    return LayerCall([d_in, d_out, context_length, dropout], [[x]] * calls, {"W_qkv": weight}, seed=seed, **more)
 
 
 def projected(call, x):

@@ -14,11 +14,6 @@ from course_utils.judging.calls import LayerCall
 LETTERS, POSITIONS = ("a", "b", "c", "d"), 8
 
 
-def sequences():
-    """Readings of random sequences."""
-    return map(looking_back, puzzles.sentences(501, LETTERS, 4, POSITIONS))
-
-
 def looking_back(words):
     """The Reading in which each token but the first finds the one before it, and gets its letter."""
     wanted = np.eye(len(words), k=-1)
@@ -32,9 +27,9 @@ def placed(words):
     return np.hstack([chapter_3.embedded(words, LETTERS), np.eye(POSITIONS)[: len(words)]])
 
 
-LOOK_BACK = Puzzle(
-    **written("5.1"), properties=(puzzles.behaves(puzzles.head_of_matrices(placed, chapter_3.so_far), sequences),)
-)
+heads = puzzles.head_of_matrices(placed, chapter_3.so_far)
+looks_back = puzzles.behaves(heads, lambda: map(looking_back, puzzles.sentences(501, LETTERS, 4, POSITIONS)))
+LOOK_BACK = Puzzle(**written("5.1"), properties=(looks_back,))
 
 SPLIT = Exercise(
     **written("5.2"),
@@ -83,8 +78,7 @@ def layer_call(B, T, sizes, seed, mixed=False, qkv_bias=False, calls=1, training
 
 def apart(vectors, num_heads):
     """From (B, T, d_out) to heads (B, num_heads, T, head_dim)."""
-    B, T, _ = vectors.shape
-    return vectors.reshape(B, T, num_heads, -1).swapaxes(1, 2)
+    return vectors.reshape(*vectors.shape[:2], num_heads, -1).swapaxes(1, 2)
 
 
 def projected(call, x):

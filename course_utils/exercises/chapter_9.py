@@ -14,8 +14,7 @@ ROTATE = Exercise(
         [normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0],
         [non_contiguous(normal(1, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0],
         [normal(5, 2, seed=904), torch.tensor([3, 1, 4, 1, 5]), 10.0],
-        # more digits than 32 bits hold
-        [normal(3, 1, 2, 12, seed=905).double() / 3, torch.tensor([20, 40]), 10_000.0],
+        [normal(3, 1, 2, 12, seed=905).double() / 3, torch.tensor([20, 40]), 10_000.0],  # more digits than 32 bits hold
     ],
 )
 

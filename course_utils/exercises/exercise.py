@@ -107,10 +107,7 @@ def as_expected(value):
 
 @dataclass(frozen=True)
 class Puzzle(Exercise):
-    """An exercise that asks for the numbers of a head.
-
-    Any numbers with the properties are right, so explanations do not compare an answer with others.
-    """
+    """Asks for a head's numbers; any with the properties are right, so explanations compare an answer with no other."""
 
     make_calls: Callable = lambda: [FunctionCall([], check_contract=False)]
 

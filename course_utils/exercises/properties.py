@@ -10,18 +10,6 @@ CLOSE = 1e-3  # tolerance for a recovered number; wrong answers are far off
 ROUNDING = 1e-5  # the remainder of a weight of 0 after recovery
 
 
-def recovered(context, values):
-    """The weights behind context vectors = weights @ values, (..., T, d) both; None where there are none.
-
-    T <= d, so that each context vector has only one explanation. If one is nan, so are its weights.
-    """
-    if np.isnan(context).all():
-        return None
-    found = context @ np.linalg.pinv(values)  # (..., T, d) @ (..., d, T) -> (..., T, T)
-    found[np.abs(found) < ROUNDING] = 0
-    return found if np.allclose(found @ values, context, atol=CLOSE, equal_nan=True) else None
-
-
 def dropped_together(before, after):
     """The axis along which numbers are kept or dropped together; None if each is drawn independently."""
     there, gone = before != 0, np.abs(after) < ROUNDING
@@ -79,8 +67,12 @@ def drops_weights_correctly(projected, context=lambda case: case.got):
         queries, keys, values = projected(case.call, case.arguments[0].double())
         scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
         weights = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(dim=-1)
-        after = recovered(context(case), values.numpy())
-        return None if after is None else (weights.numpy(), after, case.call.arguments[3])
+        vectors, values = context(case), values.numpy()
+        # T <= d, so that each context vector has only one explanation; if one is nan, so are its weights
+        after = vectors @ np.linalg.pinv(values)  # (..., T, d) @ (..., d, T) -> (..., T, T)
+        after[np.abs(after) < ROUNDING] = 0
+        explained = not np.isnan(vectors).all() and np.allclose(after @ values, vectors, atol=CLOSE, equal_nan=True)
+        return (weights.numpy(), after, case.call.arguments[3]) if explained else None
 
     return drops_correctly(dropping, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1]), "weight")
 

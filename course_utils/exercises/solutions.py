@@ -66,11 +66,10 @@ def right_answers(id):
 
 def values_on_the_way(exercise, number):
     """Known: the intermediate values of right answers in one call of an exercise."""
-    values = []
+    values, call = [], replace(exercise.calls[number], check_contract=False)
     for code in right_answers(exercise.id):
         if parsed := program.parse_program(code, exercise.name, imports(exercise.chapter), "<right answer>"):
-            steps = program.watched(parsed, replace(exercise.calls[number], check_contract=False))
-            values += [value for _, value in steps]
+            values += [value for _, value in program.watched(parsed, call)]
     return Known(values)
 
 

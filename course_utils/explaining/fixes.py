@@ -15,6 +15,7 @@ from course_utils.explaining.program import MODULES, Fix, name_of
 CONFUSED_FUNCTIONS = [  # functions and methods that are mistaken for each other
     ("triu", "tril"), ("sum", "mean", "prod", "amax"), ("max", "min", "amax", "amin"),
     ("softmax", "log_softmax", "exp"), ("any", "all"), ("cat", "stack"), ("zeros", "ones"), ("view", "reshape"),
+    ("log", "log2"),
 ]  # fmt: skip
 CONFUSED_OPERATORS = {
     ast.Add: [ast.Sub, ast.Mult], ast.Sub: [ast.Add], ast.Mult: [ast.Div, ast.Add], ast.Div: [ast.Mult, ast.FloorDiv],
@@ -42,9 +43,16 @@ def fixes_at(program, number, values, names, sizes):
         for other in similar_names(number, values, names):
             if other != name and not stands_in_call(program, node, other) and not is_left_over(program, node, other):
                 yield Fix(number, other, "wrong name")
+    if name and type(values.get(number)) is int and counts_something(program.parents[id(node)]):
+        yield from (Fix(number, f"({name} {step})", "wrong number") for step in ("- 1", "+ 1"))
     if fixes_of := statement_fixes if isinstance(node, ast.stmt) else FIXES_BY_NODE.get(type(node)):
         for new, kind in fixes_of(node, program, sizes):
             yield Fix(number, new if isinstance(new, str) else ast.unparse(new), kind)
+
+
+def counts_something(node):
+    """Whether a number in this node says how many there are, or how often."""
+    return isinstance(getattr(node, "op", None), ast.Div) or called(node) == "range"
 
 
 def similar_names(number, values, names):
@@ -90,7 +98,7 @@ def number_fixes(node, program, sizes):
             if new != value and (new > 0 or not ends_loop):
                 yield repr(new), "wrong axis" if axis else "wrong number"
     elif isinstance(value, float):
-        if value < 0:
+        if value <= 0:
             yield "-torch.inf", "wrong number"
         others = dict.fromkeys([1 - value, -value, 1 / value if value else 0.0, 0.5, 1.0, 2.0, 0.0])
         yield from ((repr(new), "wrong number") for new in others if new != value)
@@ -102,6 +110,8 @@ def operation_fixes(node, program, sizes):
     for swap in CONFUSED_OPERATORS.get(type(node.op), []):
         yield ast.BinOp(node.left, swap(), node.right), "wrong operation"
     yield ast.BinOp(node.right, node.op, node.left), "wrong order"
+    if isinstance(node.op, ast.Sub):
+        yield f"max(0, {ast.unparse(node)})", "missing step"
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
         for one in (ast.unparse(node.left.elts[0]), f"({ast.unparse(node.left.elts[0])}).clone()"):
             yield f"[{one} for _ in range({right})]", "the same again"
@@ -152,11 +162,18 @@ def call_fixes(node, program, sizes):
             turned = after in ("transpose", "permute", "movedim")
             for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2") if not turned else ():
                 yield f"{call(arguments=swapped)}.transpose({axes})", kind
+    if name == "diagonal":
+        yield call(keywords=["dim1=-2", "dim2=-1"]), "option missing"
     same = [other for other in program.nodes if isinstance(other, ast.Call) and called(other) == name]
     others = [ast.unparse(keyword) for other in same for keyword in other.keywords]
     for keyword in dict.fromkeys([*USUAL_KEYWORDS, *others]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
             yield call(keywords=[*keywords, keyword]), "option missing"
+    if name in ("max", "min", "amax", "amin", "sum", "mean") and on and not arguments and not keywords:
+        rows = "a" + name if name in ("max", "min") else name  # `max` of rows also gives places
+        yield call(f"{on}.{rows}", keywords=["dim=-1", "keepdim=True"]), "option missing"
+    if name == "range" and len(arguments) == 1:
+        yield call(arguments=["1", *arguments]), "wrong number"
     for k, _ in enumerate(keywords):
         yield call(keywords=keywords[:k] + keywords[k + 1 :]), "extra option"
     if name == "dropout":
@@ -176,7 +193,7 @@ def index_fixes(node, program, sizes):
         yield f"{whole}[{new}]", "wrong index"
     texts = [*map(ast.unparse, parts)]
     for k, part in enumerate(parts):
-        for new in changed_slices(part) if isinstance(part, ast.Slice) else ():
+        for new in changed_slices(part) if isinstance(part, ast.Slice) else [":"] * (len(parts) > 1):
             yield f"{whole}[{', '.join([*texts[:k], new, *texts[k + 1 :]])}]", "wrong index"
 
 
@@ -260,8 +277,16 @@ def statement_fixes(node, program, sizes):
             yield "continue", "loop left too early"
         case ast.AugAssign(target, op, value):
             yield ast.Assign([target], ast.BinOp(target, op, value), lineno=0), "changed in place"
-        case ast.Assign(targets=[ast.Subscript(value=changed), *_]) if name_of(changed):
+        case ast.Assign(targets=[ast.Subscript(value=changed) as target, *_], value=value) if name_of(changed):
             yield f"{name_of(changed)} = {name_of(changed)}.clone()\n{ast.unparse(node)}", "changed in place"
+            for new, kind in index_fixes(target, program, sizes):
+                yield f"{new} = {ast.unparse(value)}", kind
+        case ast.Assign(targets=[ast.Tuple(names)], value=ast.Call(args=given) as value):
+            reads = program.read_names()
+            for lost in (each for each in names if not reads.get(name_of(each))):
+                for kept in filter(name_of, given):
+                    new = ", ".join(ast.unparse(kept if each is lost else each) for each in names)
+                    yield f"{new} = {ast.unparse(value)}", "result thrown away"
         case ast.FunctionDef(name, arguments, body, decorators):
             if decorators:
                 yield ast.FunctionDef(name, arguments, body, [], lineno=0), "gradients off"
@@ -271,6 +296,7 @@ def statement_fixes(node, program, sizes):
         case ast.If(test, body, orelse):
             yield ast.If(ast.UnaryOp(ast.Not(), test), body, orelse), "wrong condition"
             yield body, "wrong condition"
+            yield "pass", "wrong condition"
         case ast.With():
             yield node.body, "gradients off"
         case ast.Expr(value=ast.Call(func=ast.Attribute(receiver, name))):
@@ -280,5 +306,5 @@ def statement_fixes(node, program, sizes):
                 if name.endswith("_"):
                     yield f"{on} = " + text.replace(f".{name}(", f".{name[:-1]}(", 1), "changed in place"
     match node:
-        case ast.Assign() | ast.AugAssign() | ast.If() | ast.Expr(value=ast.Call()):
+        case ast.Assign() | ast.AugAssign() | ast.Expr(value=ast.Call()):
             yield "pass", "extra step"

@@ -136,6 +136,8 @@ class Flow:
     def is_unfinished(self, place):
         """Whether a loop goes on adding to what this step gives, or a later line writes on the mask that it gives."""
         number, value = self.steps[place]
+        if self.is_read_to_grow(self.program.nodes[number]):
+            return True
         name = self.grown_name(number)
         if name is None and not (isinstance(value, torch.Tensor) and is_mask(value)):
             return False
@@ -144,6 +146,14 @@ class Flow:
         following = min(later)[1] if later else None
         written_on = following is not None and changed_name(self.program.nodes[following])
         return following == number or not name and bool(written_on)
+
+    def is_read_to_grow(self, node):
+        """Whether an expression reads what a loop is filling, in the statement that fills it."""
+        statement = self.program.statement_of(node)
+        if node is statement or not any(self.program.enclosing(node, (ast.For, ast.While))):
+            return False
+        names = {changed_name(statement), *map(name_of, getattr(statement, "targets", []))} - {None}
+        return bool(names & {*map(name_of, ast.walk(node))})
 
     def grown_name(self, number):
         """The name of what a node adds to or fills; None for other nodes."""

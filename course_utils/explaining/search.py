@@ -20,7 +20,7 @@ from course_utils.judging.calls import FunctionCall
 from course_utils.judging.judge import wrong_cases
 from course_utils.judging.result import RIGHT
 
-MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its contract again as long
+MOST_TRIED, MOST_TRIED_LAYERS = 800, 360  # fixes; a layer takes longer, and its contract again as long
 MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_SECONDS = 3  # of computing for one answer, after which no more changes and values are tried out
@@ -79,11 +79,19 @@ class Search:
     def right(self):
         """The numbers of expressions whose values right answers make, in each turn."""
         judged = candidates.judged_values(self.program, self.flow, self.known, self.flow.places)
-        found = {number for number, own, _, is_known in judged if is_known and not is_uninformative(own)}
+        told = ((number, own) for number, own, _, is_known in judged if is_known and not is_uninformative(own))
+        found = {number for number, own in told if own.numel() > 1}  # one number may be right by accident
         nodes = {each: self.program.nodes[each] for each in found}
         made = {each: getattr(self.program.statement_of(node), "targets", [None])[0] for each, node in nodes.items()}
         # several names that get values at once may be in the wrong order
-        return {each for each in found if not isinstance(made[each], ast.Tuple) and not name_of(nodes[each])}
+        found = {each for each in found if not isinstance(made[each], ast.Tuple) and not name_of(nodes[each])}
+        return {each for each in found if not isinstance(nodes[each], ast.BinOp) or not self.changes_nothing(each)}
+
+    def changes_nothing(self, number):
+        """Whether an expression gives the very value that one of its operands has."""
+        place = self.flow.places[number][-1]
+        own, *given = (self.value_of(self.flow, each) for each in (place, *self.flow.operands(place)))
+        return any(each is not None and candidates.is_close(own, each) for each in given)
 
     @functools.cached_property
     def shown_known(self):
@@ -274,7 +282,8 @@ class Search:
         statements = [self.program.statement_of(node), *self.program.enclosing(node, ast.If)]
         if fix.kind == "arguments swapped" and isinstance(node, ast.Call) and self.program.definition(node):
             return not {self.program.statement_of(self.flow.node(each)) for each in places} & {*statements}
-        return not {each.lineno for each in statements} & {*self.lines_behind(places, number)}
+        behind = {self.program.statement_of(self.flow.node(each)).lineno for each in places}  # sizes, too
+        return not {each.lineno for each in statements} & {*behind, node.lineno * (fix.number == number)}
 
     def on_known_way(self, fix):
         """Whether right answers make every value on the way to the result of the answer with a fix."""

@@ -53,6 +53,8 @@ class Words(Search):
         piece = re.sub(r"^\w+\.append\((.*)\)$", r"\1", piece)  # append itself gives None
         given = self.values_where_it_stopped() if statement.lineno == self.trouble.line else []
         question = sentences.question(fix.kind, piece)
+        if isinstance(node, ast.Constant) and piece == ast.unparse(node):
+            question = QUESTIONS["number"]
         if given and not (fix.kind and sentences.SLIPS.get(fix.kind, [""])[0]):  # the question of any kind
             question = QUESTIONS["error"]
         return " ".join([say("cause", place=self.place_of(statement)), *given, question])
@@ -84,8 +86,8 @@ class Words(Search):
         if trouble.breaks_contract:
             return self.look_at(self.program.state_changes())
         if contract.draws_at_random(self.asking.reference[self.number]):  # no value on the way is known
-            drawn = {at for at in self.behind_result if locate.draws(self.flow.node(at), locate.RANDOM_FUNCTIONS)}
-            after = [at for at in self.behind_result if drawn & {*self.flow.behind([at])}]  # of the answer's own draws
+            drawn = {at for at in self.behind_result if locate.draws(self.flow.node(at))}
+            after = [at for at in self.behind_result if drawn & {*self.flow.behind([at])}]
             lines = {node.lineno for node in self.program.nodes if locate.draws(node)} | {*self.lines_behind(after)}
             return say("look_at", place=sentences.lines_of(with_code(self.program, lines))) if lines else ""
         if words := self.words_on_way_out():
@@ -188,8 +190,7 @@ class Words(Search):
             anew = [each for each in sources if each in within and isinstance(each, ast.expr)]
             written = [each for each in makers if each in within and isinstance(each, ast.stmt)]
             if written and not anew:
-                renamed = [each for each in others if name_of(each) and each in within]
-                statements = map(self.program.statement_of, [*renamed, node])
+                statements = map(self.program.statement_of, [*others, node])  # where it is made, too
                 return f"{self.look_at(statements)} {sentences.question('the same again', '')}"
         return ""
 
@@ -217,13 +218,22 @@ class Words(Search):
         elif not counted & {*map(name_of, map(self.shown.node, places))}:
             loops = []
         found |= {loop.lineno for loop in loops if counted}
-        found |= {*more} - {part.lineno for each in own for part in ast.walk(each) if isinstance(part, ast.stmt)}
+        inside = {part.lineno for each in own for part in ast.walk(each) if isinstance(part, ast.stmt)}
+        found |= {*more} - inside
+        if len(found) == 1 and words.startswith(say("begin", place="").rstrip(" .")):  # two can be quoted
+            found |= {*self.lines_nearest(places, found | inside)[:1]}
         if not found:
             return words
         node, place = self.shown.node(places[0]), sentences.lines_of(with_code(self.program, found))
         statement = self.program.statement_of(node)
         line = (statement if node is getattr(statement, "value", None) else node).lineno
         return f"{words}\n{say('depends_on', line=line, place=place)}"
+
+    def lines_nearest(self, places, but):
+        """The lines of what steps came from, sizes included, the nearest first; none that is right, or in `but`."""
+        nodes = map(self.shown.node, self.shown.behind(places, self.right))
+        lines = (self.program.statement_of(each).lineno for each in nodes if not name_of(each))
+        return [line for line in dict.fromkeys(lines) if line not in but]
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""

@@ -311,11 +311,11 @@ def copy_weights(parameters, weights):
     for name, tensor in weights.items():
         places = [place for place in (name, f"{name}.weight") if place in parameters]
         fitting = [place for place in places if parameters[place].shape in (tensor.shape, tensor.T.shape)]
-        if not fitting:
+        if fitting:
+            parameter = parameters.pop(fitting[0])
+            parameter.data.copy_(tensor if parameter.shape == tensor.shape else tensor.T)
+        else:
             unplaced.append(name)
-            continue
-        parameter = parameters.pop(fitting[0])
-        parameter.data.copy_(tensor if parameter.shape == tensor.shape else tensor.T)
     return unplaced, list(parameters)
 
 

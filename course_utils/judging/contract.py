@@ -1,7 +1,6 @@
 """The contract of an answer: what must hold besides its first values.
 
-An answer's reply is compared with that of the worked answer: arguments after the call, a second call, another seed,
-other sizes, parameters, gradients. If both behave alike, there is no message.
+An answer's reply is compared with that of the worked answer. If both behave alike, there is no message.
 """
 
 import itertools
@@ -38,10 +37,8 @@ def check_arguments(call, reply, reference):
 def check_second_call(call, reply, reference):
     """Whether nothing is kept from one call to the next."""
     if same_values(reference.second_call, reference.values) and not same_values(reply.second_call, reply.values):
-        return (
-            "A second call with the same input gives a different result. Your code keeps something from the first "
-            "call, or draws random numbers where it should not."
-        )
+        differs = "A second call with the same input gives a different result."
+        return f"{differs} Your code keeps something from the first call, or draws random numbers where it should not."
 
 
 def check_other_numbers(call, reply, reference):
@@ -59,10 +56,8 @@ def check_randomness(call, reply, reference):
     if wanted and not found:
         return "Every call drops the same numbers. Your code sets a seed, or keeps what it drew before."
     if found and not wanted:
-        return (
-            "Two calls with the same input give different numbers. Your code draws random numbers where it should not,"
-            " or without the given generator."
-        )
+        differ = "Two calls with the same input give different numbers."
+        return f"{differ} Your code draws random numbers where it should not, or without the given generator."
 
 
 def draws_at_random(reply):
@@ -109,16 +104,12 @@ def check_gradients(call, reply, reference):
     if learned.keys() == reference.gradients.keys():  # then no parameter is left out, whatever its name
         found |= {name: reply.gradients.get(name) for name in reply.parameters}
     if unreached := [name for name, gradient in found.items() if not is_nonzero(gradient)]:
-        return (
-            f"The numbers are right, but no gradient (derivative) reaches {leaf_name(unreached[0], reference)}. Look"
-            " for detach, no_grad, item, tolist, numpy, data, or torch.tensor around a result."
-        )
+        told = f"The numbers are right, but no gradient (derivative) reaches {leaf_name(unreached[0], reference)}."
+        return f"{told} Look for detach, no_grad, item, tolist, numpy, data, or torch.tensor around a result."
     wrong = [name for name, wanted in learned.items() if not gradients_close(wanted, found[name], largest)]
     if wrong and not any(map(differences.problem, reference.values, reply.values)):
-        return (
-            f"The numbers are right, but the gradient that reaches {leaf_name(wrong[0], reference)} is wrong."
-            " Look for detach, no_grad, item, tolist or numpy, or a gradient written by hand."
-        )
+        told = f"The numbers are right, but the gradient that reaches {leaf_name(wrong[0], reference)} is wrong."
+        return f"{told} Look for detach, no_grad, item, tolist or numpy, or a gradient written by hand."
 
 
 def leaf_name(name, reference):
@@ -127,10 +118,7 @@ def leaf_name(name, reference):
 
 
 def gradients_close(wanted, found, largest):
-    """Whether two gradients differ by rounding at most. largest: the largest number in all gradients.
-
-    A matrix may be stored transposed.
-    """
+    """Whether two gradients are close, the second perhaps transposed. largest: the largest number in all gradients."""
     most = GRADIENT_TOLERANCE * largest_entry(wanted) + ROUNDING * largest
     ways = [found, found.mT] if found.ndim == 2 else [found]
     return any(way.shape == wanted.shape and largest_entry(finite(way) - finite(wanted)) <= most for way in ways)
@@ -145,10 +133,8 @@ def check_buffers(call, reply, reference):
     """Whether all tensors of a layer move with it. Only the answer's process can say so (see `untrusted_replies`)."""
     if reply.unregistered:
         name = reply.unregistered[0]
-        return (
-            f"`self.{name}` is or contains a plain tensor, which `.to(device)` does not move: on a GPU the layer fails."
-            f" Use self.register_buffer({name!r}, ...)."
-        )
+        stays = f"`self.{name}` is or contains a plain tensor, which `.to(device)` does not move"
+        return f"{stays}: on a GPU the layer fails. Use self.register_buffer({name!r}, ...)."
 
 
 def is_nonzero(gradient):

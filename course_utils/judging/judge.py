@@ -1,7 +1,6 @@
 """From an exercise and an answer's replies to a result: right, or what was wrong.
 
-Replies may come from a stranger's process, so they are first validated (`untrusted_replies`): unreadable replies are
-simply a wrong answer.
+Replies may come from a stranger's process: `untrusted_replies` validates them, and unreadable ones are a wrong answer.
 """
 
 from dataclasses import dataclass, field
@@ -21,8 +20,7 @@ UNREADABLE = "Your result could not be read."
 class Case:
     """One value of an answer: the call, the value returned, the value expected.
 
-    reference: the worked answer's reply. arguments: those of the function, or of the layer's forward. problem: a
-    sentence on how it differs, or None.
+    reference: the worked answer's reply. arguments: of the function, or of the layer's forward. problem: words or None.
     all_cases: all cases of the same answer, this one included, for properties that no single one shows.
     """
 
@@ -101,10 +99,8 @@ def cases_of(exercise, number, reply):
     asked = getattr(call, "inputs", None) or [call.arguments]
     if general := why_no_values(call, reply):
         return [Case(call, reply, reference, asked[0], None, expected[0], general)]
-    return [
-        Case(call, reply, reference, arguments, value, want, differences.problem(want, value))
-        for arguments, value, want in zip(asked, reply.values, expected, strict=True)
-    ]
+    rows = zip(asked, reply.values, expected, strict=True)
+    return [Case(call, reply, reference, given, got, want, differences.problem(want, got)) for given, got, want in rows]
 
 
 def why_no_values(call, reply):
@@ -115,16 +111,12 @@ def why_no_values(call, reply):
     if not reply.is_layer:
         return "Your class is not a layer: it must inherit from `nn.Module`."
     if reply.unplaced_weights and reply.in_plain_list:
-        return (
-            f"PyTorch finds no parameters in `self.{reply.in_plain_list[0]}`, since it does not search plain lists or"
-            " dicts. Use nn.ModuleList or nn.ModuleDict."
-        )
+        unseen = f"PyTorch finds no parameters in `self.{reply.in_plain_list[0]}`"
+        return f"{unseen}, since it does not search plain lists or dicts. Use nn.ModuleList or nn.ModuleDict."
     if reply.unplaced_weights:
         weights = getattr(call, "weights", {})  # none for a function
-        missing = " and ".join(
-            f"`{name}` of shape {tuple(weights[name].shape)}" if name in weights else name
-            for name in reply.unplaced_weights
-        )
+        described = {name: f"`{name}` of shape {tuple(weight.shape)}" for name, weight in weights.items()}
+        missing = " and ".join(described.get(name, name) for name in reply.unplaced_weights)
         there = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in list(reply.parameters.items())[:8])
         has = f"Your layer's parameters are {there}." if there else "Your layer has no parameters."
         return f"The check sets the weights of your layer, and needs {missing}. {has}"
@@ -153,9 +145,8 @@ def describe_wrong_case(exercise, case):
 
 def mask_words(exercise, case):
     """Sentences on what a wrong mask hides or fails to hide; "" for anything else."""
-    if not exercise.mask or not same_shape(case):
-        return ""
-    return masks.difference(exercise.mask, case.arguments, case.want, case.got)
+    comparable = exercise.mask and same_shape(case)
+    return masks.difference(exercise.mask, case.arguments, case.want, case.got) if comparable else ""
 
 
 def same_shape(case):

@@ -14,8 +14,7 @@ MOST_TOLD = 2
 class Mask:
     """How to read an exercise's mask, whose last queries and keys belong together.
 
-    true: what True means for a key, "hidden" or "visible". padding: arguments -> (B, T), True at padding; None if all
-    tokens are real.
+    true: what True means for a key, "hidden" or "visible". padding: arguments -> (B, T), True at padding, or None.
     """
 
     true: str
@@ -47,8 +46,7 @@ def parts_of_sentences(place, keys, queries, wanted, found):
     for hidden, words in ((True, ("hidden", "visible")), (False, ("visible", "hidden"))):
         wrong = (found == hidden) & (wanted != hidden)
         if wrong.any():
-            some = "" if wrong.all() else "some "
-            yield f"{some}{keys}keys {place}", queries, words
+            yield f"{'' if wrong.all() else 'some '}{keys}keys {place}", queries, words
 
 
 def merged(parts):

@@ -45,11 +45,10 @@ class Result:
     def html(self):
         """The result as a small block of HTML that needs no style sheet and no script."""
         head = f"{MARK[self.status]} {self.id} {html.escape(self.title)} · {self.status}"
-        return (
-            f'<div style="border-left:4px solid {COLOUR[self.status]};padding:0.3em 0.8em;max-width:44em">'
-            f"<b>{head}</b> ({self.points} of {self.max_points} point{'s' * (self.max_points != 1)})"
-            f"<br>{rich(self.message)}{side_by_side(*self.maps) if self.maps else ''}</div>"
-        )
+        points = f"{self.points} of {self.max_points} point{'s' * (self.max_points != 1)}"
+        text = f"<b>{head}</b> ({points})<br>{rich(self.message)}{side_by_side(*self.maps) if self.maps else ''}"
+        bar = f"border-left:4px solid {COLOUR[self.status]};padding:0.3em 0.8em;max-width:44em"
+        return f'<div style="{bar}">{text}</div>'
 
     _repr_html_ = html
 

@@ -12,10 +12,7 @@ BODIES = ("...", "return None", "return ...", "raise NotImplementedError", "rais
 
 
 def is_stub(answer):
-    """Whether a function, or every method of a class, does nothing yet.
-
-    A class without its own methods has those of its base class.
-    """
+    """Whether a function does nothing yet, or every method of a class (or of its base class, if it has none)."""
     if isinstance(answer, types.FunctionType):
         return bytecode(answer) in STUBS
     if isinstance(answer, type):

@@ -56,7 +56,6 @@ def attention_figure(
             counts = f"There are {len(heads)} maps of weights and {len(scores)} of scores"
             raise ValueError(f"{counts}: pass the same number of each.")
         hidden = hidden | np.isneginf(scores).any(axis=0)
-
     several = len(heads) // len(steps)
     count = f"{several} {maps}s" if several > 1 else f"one {maps}"
     count += f" at {len(steps)} steps of training" if losses else ""

@@ -1,7 +1,6 @@
 """Every live figure: a piece of HTML with its numbers, a module that draws them, and a table.
 
-Without scripts, readers see the sentence and the table. In the course's stored notebooks, the build adds a picture of
-the figure above them.
+Without scripts, readers see the sentence and the table. In the course's stored notebooks, the build adds a picture.
 """
 
 import base64

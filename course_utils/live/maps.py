@@ -14,10 +14,9 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
 def packed(weights: Numbers) -> dict[str, Any]:
     """Weights, numbers from 0 of any shape, in few letters: {"shape": ..., "letters": ...}.
 
-    Figures print up to 3 of their decimals.
-    Each is cut after four decimals, and a cut that ends in 0 or 5 is raised by one, so that rounding it again gives the
-    same as rounding the weight itself. A letter has five bits, the first bits first; all letters of a number but the
-    last carry 32 more.
+    Figures print up to 3 of their decimals. Each is cut after four decimals, and a cut that ends in 0 or 5 is raised by
+    one, so that rounding it again gives the same as rounding the weight itself. A letter has five bits, the first bits
+    first; all letters of a number but the last carry 32 more.
     """
     exact = np.round(weights.ravel() * PACKED, 6)
     cut = np.floor(exact).astype(int)

@@ -26,7 +26,6 @@ def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> 
     layer = copy.deepcopy(layer).cpu().double()  # in 64 bits, whatever the layer's dtype
     inputs = torch.from_numpy(vectors)
     check_input(inputs, layer.W_query.in_features, layer.W_query.weight)
-
     queries, keys = layer.W_query(inputs), layer.W_key(inputs)  # (T, d_out) each
     scores = (queries @ keys.T / keys.shape[1] ** 0.5).detach().numpy()
     scores = check_numbers("scores", scores, "be finite", *scores.shape)  # a layer's numbers may be nan

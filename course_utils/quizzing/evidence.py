@@ -53,10 +53,7 @@ class Evidence:
 
     @cached_property
     def tried(self):
-        """The answer's results for both calls, unchanged and with each change: all in one run, as runs are expensive.
-
-        If a change ends the run, only the unchanged results.
-        """
+        """Results without and with each change, in one run, as runs are costly; if a change ends it, only without."""
         fixes = [self.no_change, *(change.fix for change in self.changes)]
         return self.results_with(fixes, self.calls) or self.results_with(fixes[:1], self.calls)
 
