@@ -28,6 +28,7 @@ AXIS_FUNCTIONS = {
     "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "cumsum", "cat", "stack",
     "unsqueeze", "squeeze", "all", "any", "split", "gather", "logsumexp", "Softmax", "repeat_interleave",
 }  # fmt: skip
+MOST_TIMES = 100  # as large may a whole number be that is tried in the place of another
 USUAL_KEYWORDS = ("keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0")
 
 
@@ -62,8 +63,11 @@ def similar_names(number, values, names):
         entries = kind(value[0]) if isinstance(value, list) and value else None
         return type(value), getattr(value, "dtype", None), getattr(value, "ndim", None), entries
 
-    wanted = kind(values.get(number))
-    return [name for name, reads in names.items() if not reads or any(kind(values.get(k)) == wanted for k in reads)]
+    own = values.get(number)
+    alike = {name: [values[k] for k in reads if kind(values.get(k)) == kind(own)] for name, reads in names.items()}
+    # a tensor of so many numbers would fill the memory
+    huge = [name for name, found in alike.items() if type(own) is int and max(found, default=0) > MOST_TIMES * abs(own)]
+    return [name for name, reads in names.items() if (not reads or alike[name]) and name not in huge]
 
 
 def is_left_over(program, node, name):

@@ -24,7 +24,7 @@ WATCHED_NODES = (
 )  # fmt: skip
 NEEDS_PARENT = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare)  # around a piece that cannot be read without them
 CONTEXT = (ast.expr, ast.keyword, ast.Slice)  # a number or a name is shown with what it is a part of
-MOST_SECONDS = 4  # of computing for one list of changes; those that are left then are not tried
+MOST_SECONDS = 3  # of computing for one list of changes; those that are left then are not tried
 MOST_STEPS = 4000
 LARGEST = 20_000  # numbers of a value that is written down
 DEEPEST = 50  # entries of a list that is written down

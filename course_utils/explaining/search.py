@@ -23,7 +23,7 @@ from course_utils.judging.result import RIGHT
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 360  # fixes; a layer takes longer, and its contract again as long
 MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
-MOST_SECONDS = 3  # of computing for one answer, after which no more changes and values are tried out
+MOST_SECONDS = 2.5  # of computing for one answer, after which no more changes and values are tried out
 TURNED = ("inverted", "wrong sign")  # kinds of what can be turned round in any of the lines on the way
 
 
