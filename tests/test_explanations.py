@@ -13,7 +13,7 @@ from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.exercises.solutions import PACKAGE
 from course_utils.explaining import program, search, sentences
 from course_utils.explaining.fixes import fixes_at
-from course_utils.explaining.program import LoopLimit, parse_program
+from course_utils.explaining.program import LoopLimit, name_of, parse_program
 from course_utils.judging.calls import FunctionCall, reply_to
 from course_utils.judging.judge import wrong_cases
 from tests.support import answers
@@ -661,6 +661,18 @@ def test_no_change_puts_a_list_into_itself():
     place = program.numbers[id(appended)]
     names = {name: [] for name in ("rows", "row", "length")}  # which hold the same, as far as anybody knows
     assert {fix.new for fix in fixes_at(program, place, {}, names, []) if fix.kind == "wrong name"} == {"length"}
+
+
+def test_no_change_puts_a_number_in_the_place_of_a_small_one_that_would_fill_the_memory():
+    """Twenty thousand masks of 20,000 tokens would need 32 terabytes."""
+    text = "def my_chances(p, T):\n    draws, few = 20_000, 5\n    return torch.rand(draws, T, T), few\n"
+    program = parse_program(text, "my_chances", {}, "here")
+    values = {
+        number: {"T": 4, "draws": 20_000, "few": 5}.get(name_of(node)) for number, node in enumerate(program.nodes)
+    }
+    tokens = program.read_names()["T"][0]
+    tried = {fix.new for fix in fixes_at(program, tokens, values, program.read_names(), [])}
+    assert "few" in tried and "draws" not in tried
 
 
 def test_a_value_that_a_change_lets_grow_in_each_turn_ends_the_loop():

@@ -29,7 +29,8 @@ def candidate_fixes(program, flow, near):
         return (fix for number in numbers for fix in fixes.fixes_at(program, number, values, names, sizes))
 
     def around(numbers):
-        return (fix for k in numbers if k in values for fix in fixes.fixes_around(program, k, values[k], sizes))
+        found = [k for k in numbers if k in values and not asks_for_size(program.parents[id(program.nodes[k])])]
+        return (fix for k in found for fix in fixes.fixes_around(program, k, values[k], sizes))
 
     state = (Fix(program.numbers[id(node)], "pass", "extra step") for node in program.state_changes())
     first = [*state, *fixes.order_of_names_fixes(program)]

@@ -42,18 +42,19 @@ def fixes_at(program, number, values, names, sizes):
         return
     if (name := name_of(node)) and not hasattr(builtins, name):
         for other in similar_names(number, values, names):
-            if other != name and not stands_in_call(program, node, other) and not is_left_over(program, node, other):
+            if (
+                other not in (name, "_")
+                and not stands_in_call(program, node, other)
+                and not is_left_over(program, node, other)
+            ):
                 yield Fix(number, other, "wrong name")
-    if name and type(values.get(number)) is int and counts_something(program.parents[id(node)]):
+    up = program.parents.get(id(node))  # around a number that says how many there are, or how often
+    counts = isinstance(getattr(up, "op", None), ast.Div) or called(up) == "range"
+    if name and type(values.get(number)) is int and counts:
         yield from (Fix(number, f"({name} {step})", "wrong number") for step in ("- 1", "+ 1"))
     if fixes_of := statement_fixes if isinstance(node, ast.stmt) else FIXES_BY_NODE.get(type(node)):
         for new, kind in fixes_of(node, program, sizes):
             yield Fix(number, new if isinstance(new, str) else ast.unparse(new), kind)
-
-
-def counts_something(node):
-    """Whether a number in this node says how many there are, or how often."""
-    return isinstance(getattr(node, "op", None), ast.Div) or called(node) == "range"
 
 
 def similar_names(number, values, names):
@@ -64,7 +65,7 @@ def similar_names(number, values, names):
         return type(value), getattr(value, "dtype", None), getattr(value, "ndim", None), entries
 
     own = values.get(number)
-    alike = {name: [values[k] for k in reads if kind(values.get(k)) == kind(own)] for name, reads in names.items()}
+    alike = {name: [values.get(k) for k in reads if kind(values.get(k)) == kind(own)] for name, reads in names.items()}
     # a tensor of so many numbers would fill the memory
     huge = [name for name, found in alike.items() if type(own) is int and max(found, default=0) > MOST_TIMES * abs(own)]
     return [name for name, reads in names.items() if (not reads or alike[name]) and name not in huge]
@@ -119,6 +120,9 @@ def operation_fixes(node, program, sizes):
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
         for one in (ast.unparse(node.left.elts[0]), f"({ast.unparse(node.left.elts[0])}).clone()"):
             yield f"[{one} for _ in range({right})]", "the same again"
+    if isinstance(node.right, ast.BinOp) and ast.unparse(node).endswith(right):  # a | b & c
+        inner = ast.BinOp(node.left, node.op, node.right.left)
+        yield ast.BinOp(inner, node.right.op, node.right.right), "parentheses"
     if isinstance(node.left, ast.BinOp):  # a ** 1 / 2
         power = node.left.right
         yield ast.BinOp(node.left.left, node.left.op, ast.BinOp(power, node.op, node.right)), "parentheses"
@@ -128,6 +132,8 @@ def operation_fixes(node, program, sizes):
 
 
 def comparison_fixes(node, program, sizes):
+    if isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and isinstance(program.parents.get(id(node)), ast.BoolOp):
+        return  # the opposite of one part of a condition turns all of it off
     for swap in CONFUSED_OPERATORS.get(type(node.ops[0]), []):
         yield ast.Compare(node.left, [swap()], node.comparators), "wrong comparison"
 

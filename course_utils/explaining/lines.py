@@ -63,7 +63,8 @@ class Makers:
             lines |= self.lines_of_loops(idle, place, node, 1)
             if not picked and not sliced and not self.is_told(value, level, only_unknown and not unsure):
                 continue
-            lines |= self.lines_that_skipped(idle)
+            lines |= {each.lineno for each in idle}  # and the conditions that kept them from running
+            lines |= {line for each in idle for line in self.lines_of_tests(self.program.statement_of(each))}
             for number, ran in self.last_made(name, makers, place, level, node):
                 lines |= self.lines_of_maker(number, ran, place, level, node)
                 if picked and ran < place:  # what says where
@@ -123,11 +124,6 @@ class Makers:
             return lines | self.lines(ran, level=3, node=maker if over_values else None)
         return lines | self.lines(ran, True, 2, maker) if level != 2 else lines
 
-    def lines_that_skipped(self, nodes):
-        """The lines of nodes that did not run, and of the conditions that kept them from it."""
-        statements = map(self.program.statement_of, nodes)
-        return {each.lineno for each in nodes} | {line for each in statements for line in self.lines_of_tests(each)}
-
     def lines_of_tests(self, statement, but=()):
         """The lines of the conditions around a statement, and of those that leave its loops before it; not of `but`."""
         around = [*self.program.enclosing(statement, (ast.For, ast.While, ast.FunctionDef))]
@@ -166,9 +162,11 @@ class Makers:
 
     def own_functions(self, node):
         """The functions of the answer's own that a piece of it names."""
-        called = {name_of(part) for part in ast.walk(node)}
+        heads = [each for each in (getattr(node, "iter", None), getattr(node, "test", None)) if each] or [node]
+        parts = [part for each in heads for part in ast.walk(each)]  # of a loop, not what it runs
+        called = {*map(name_of, parts)}
         own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and each.name in called)
-        return own + [*filter(None, map(self.program.definition, ast.walk(node)))]
+        return own + [*filter(None, map(self.program.definition, parts))]
 
 
 def with_code(program, lines):

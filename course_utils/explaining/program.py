@@ -411,7 +411,9 @@ def cuts_gradients(statement):
     """Whether a statement makes a value that PyTorch cannot follow back."""
     heads = getattr(statement, "decorator_list", []) + getattr(statement, "items", [])
     parts = heads if hasattr(statement, "body") else [statement]
-    return any(getattr(each, "attr", "") in CUTS_GRADIENTS for part in parts for each in ast.walk(part))
+    inside = [each for part in parts for each in ast.walk(part)]
+    floats = any(isinstance(each, ast.Call) and name_of(each.func) == "float" for each in inside)
+    return floats or any(getattr(each, "attr", "") in CUTS_GRADIENTS for each in inside)
 
 
 def changes_in_place(statement):

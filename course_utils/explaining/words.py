@@ -108,13 +108,17 @@ class Words(Search):
         node = None if end is None else self.shown.node(end)
         made = self.shown.makers_at(node) if name_of(node) else [None]
         ran = [self.program.nodes[each] for each in made if each in self.shown.places]
-        fixed = isinstance(node, ast.Constant) or all(fixes.called(each) in FILLED for each in ran) and None not in made
+        fixed = isinstance(node, ast.Constant) or None not in made and all(map(self.is_fixed, ran))
         statement = self.program.statement_of(node) if fixed else None
         test = next(self.program.enclosing(statement), None)
         if not isinstance(test, ast.If) or statement not in test.body:
             return ""
         words = say("way_out", end=self.place_of(statement), place=self.place_of(test))
         return self.with_makers(words, [each for each in self.shown.before([test.test], end) if each is not None])
+
+    def is_fixed(self, node):
+        """Whether an expression is an argument, or makes a tensor of one number."""
+        return fixes.called(node) in FILLED or bool(name_of(node)) and not self.shown.makers_at(node)
 
     def is_overwritten(self, node):
         """Whether a statement makes the result that is wrong, in each turn of a loop from what that turn has."""
@@ -230,9 +234,10 @@ class Words(Search):
         return f"{words}\n{say('depends_on', line=line, place=place)}"
 
     def lines_nearest(self, places, but):
-        """The lines of what steps came from, sizes included, the nearest first; none that is right, or in `but`."""
+        """The lines of what steps came from, the nearest first; none that is right, or in `but`, and no sizes."""
         nodes = map(self.shown.node, self.shown.behind(places, self.right))
-        lines = (self.program.statement_of(each).lineno for each in nodes if not name_of(each))
+        made = (self.program.statement_of(each) for each in nodes if not name_of(each))
+        lines = (each.lineno for each in made if not is_plain(self.program, each))
         return [line for line in dict.fromkeys(lines) if line not in but]
 
     def values_where_it_stopped(self):
@@ -256,6 +261,10 @@ class Words(Search):
         same = len(self.shown.places[number]) == len(turns[0]) == len(got) if rows else False  # a turn for each row
         turn = rows[0] if same and rows[0] in wrong else wrong[0] if turns[0].shape == turns[1].shape else 0
         place = self.shown.places[number][turn]
+        converted = self.shown.node(place).lineno
+        while fixes.called(self.shown.node(place)) in ("from_numpy", "as_tensor"):  # what they convert is told
+            place = self.shown.origin(self.shown.operands(place)[-1])
+        number = self.shown.steps[place][0]
         node = self.program.nodes[number]
         test = self.program.statement_of(node)
         tested = getattr(test, "test", None)
@@ -271,7 +280,7 @@ class Words(Search):
         question = self.question_on_entry(place, *(each[turn] for each in turns))
         words = self.words_on_value(number, place, len(wrong), [relation] if relation else [], question)
         behind = [each for each in self.block[1] if not isinstance(self.flow.steps[each][1], int)]  # no counters
-        return self.with_makers(words, [place], self.lines_behind(behind))
+        return self.with_makers(words, [place], {*self.lines_behind(behind)} - {converted})
 
     def question_on_entry(self, place, own, right):
         """The question on the first wrong entry of a step's mask; "" for others."""
@@ -407,8 +416,7 @@ class Words(Search):
                 continue
             logarithm = "log" in getattr(getattr(node, "func", None), "attr", "")
             lost = lost_in(value) or logarithm and lost_in(-value.double()) and "-inf"
-            known = lost == "inf" and self.shown_known.contains_unordered(value)  # no result comes from nan
-            if lost and ((value == torch.inf).all() or not known) and (lost == "nan" or "inf" not in ast.unparse(node)):
+            if lost and (lost == "nan" or "inf" not in ast.unparse(node)):
                 code, turn = sentences.shortened(self.program.code_of(node)), sentences.turn(self.when(place))
                 there = sentences.there(self.named(self.shown.operands(place)))
                 becomes = "" if lost in ("nan", left) else f", which becomes {left},"
@@ -477,7 +485,7 @@ class Words(Search):
             return words
         statement, loops = self.program.statement_of(self.shown.node(end)), (ast.For, ast.While)
         tests = [each.lineno for each in self.program.enclosing(self.flow.end(), ast.If)]  # under which it returns
-        tests += self.makers.lines_of_tests(statement) if any(self.program.enclosing(statement, loops)) else []
+        tests += self.makers.lines_of_tests(statement)
         if got.shape[:1] < wanted.shape[:1]:  # a loop may have ended too early
             behind = map(self.shown.node, self.shown.behind([end]))
             tests += [loop.lineno for node in behind for loop in self.program.enclosing(node, loops)]
@@ -517,7 +525,8 @@ class Words(Search):
     def words_on_written(self, name, entry, end, got):
         """The same for a table with a name."""
         makings = sorted(at for number in self.shown.makers[name] for at in self.shown.places.get(number, []))
-        if any(fixes.called(getattr(self.shown.node(at), "value", None)) == "append" for at in makings):
+        written = [self.shown.node(at) for at in makings if isinstance(self.shown.node(at), ast.stmt)]
+        if not written or any(fixes.called(getattr(each, "value", None)) == "append" for each in written):
             return ""
         tables = [(at, as_table(self.shown.steps[at][1])) for at in makings if at <= end]
         tables = [(at, each.nan_to_num()) for at, each in tables if each is not None and each.shape == got.shape]

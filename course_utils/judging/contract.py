@@ -105,7 +105,7 @@ def check_gradients(call, reply, reference):
         found |= {name: reply.gradients.get(name) for name in reply.parameters}
     if unreached := [name for name, gradient in found.items() if not is_nonzero(gradient)]:
         told = f"The numbers are right, but no gradient (derivative) reaches {leaf_name(unreached[0], reference)}."
-        return f"{told} Look for detach, no_grad, item, tolist, numpy, data, or torch.tensor around a result."
+        return f"{told} Look for detach, no_grad, item, tolist, numpy, data, float, or torch.tensor around a result."
     wrong = [name for name, wanted in learned.items() if not gradients_close(wanted, found[name], largest)]
     if wrong and not any(map(differences.problem, reference.values, reply.values)):
         told = f"The numbers are right, but the gradient that reaches {leaf_name(wrong[0], reference)} is wrong."
