@@ -28,7 +28,7 @@ AXIS_FUNCTIONS = {
     "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "cumsum", "cat", "stack",
     "unsqueeze", "squeeze", "all", "any", "split", "gather", "logsumexp", "Softmax", "repeat_interleave",
 }  # fmt: skip
-MOST_TIMES = 100  # as large may a whole number be that is tried in the place of another
+MOST_TIMES = 100  # as large may a whole number be that is tried for another: tensors of more could fill the memory
 USUAL_KEYWORDS = ("keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0")
 
 
@@ -41,12 +41,8 @@ def fixes_at(program, number, values, names, sizes):
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
     if (name := name_of(node)) and not hasattr(builtins, name):
-        for other in similar_names(number, values, names):
-            if (
-                other not in (name, "_")
-                and not stands_in_call(program, node, other)
-                and not is_left_over(program, node, other)
-            ):
+        for other in (each for each in similar_names(number, values, names) if each not in (name, "_")):
+            if not stands_in_call(program, node, other) and not is_left_over(program, node, other):
                 yield Fix(number, other, "wrong name")
     up = program.parents.get(id(node))  # around a number that says how many there are, or how often
     counts = isinstance(getattr(up, "op", None), ast.Div) or called(up) == "range"
@@ -65,10 +61,10 @@ def similar_names(number, values, names):
         return type(value), getattr(value, "dtype", None), getattr(value, "ndim", None), entries
 
     own = values.get(number)
-    alike = {name: [values.get(k) for k in reads if kind(values.get(k)) == kind(own)] for name, reads in names.items()}
-    # a tensor of so many numbers would fill the memory
-    huge = [name for name, found in alike.items() if type(own) is int and max(found, default=0) > MOST_TIMES * abs(own)]
-    return [name for name, reads in names.items() if (not reads or alike[name]) and name not in huge]
+    most = MOST_TIMES * max(abs(own), 1) if type(own) is int else torch.inf
+    alike = [k for reads in names.values() for k in reads if kind(values.get(k)) == kind(own)]
+    alike = {k for k in alike if most == torch.inf or values[k] <= most}
+    return [name for name, reads in names.items() if not reads or alike & {*reads}]
 
 
 def is_left_over(program, node, name):

@@ -36,10 +36,9 @@ class Known:
             return True
         if is_mask(value):
             alike = value.ndim > 2 and bool((value == value[0]).all())  # one mask, written out for each of a batch
-            if content_key(value.squeeze().bool()) in self.masks or alike and self.contains_unordered(value[0]):
-                return True
-            if not value.is_floating_point():  # a row of weights, too, may hold nothing but 0 and 1
-                return False
+            known = content_key(value.squeeze().bool()) in self.masks or alike and self.contains_unordered(value[0])
+            if known or not value.is_floating_point():  # a row of weights, too, may hold nothing but 0 and 1
+                return known
         row, rows = value.double().numpy().ravel(), self.rows.get(value.numel())
         return rows is not None and bool(close(rows, np.sort(row)).any())
 

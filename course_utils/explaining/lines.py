@@ -13,6 +13,7 @@ MOVING = {  # functions and methods that only move numbers
     "repeat_interleave", "expand", "tensor",
 }  # fmt: skip
 REGROUPING = ("view", "reshape", "unflatten", "flatten")  # after which the same numbers may stand elsewhere
+EMPTY = (ast.List, ast.Constant)  # what a table or a list begins with, such as [] or 0
 UNWATCHED = (ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
 
 
@@ -103,7 +104,7 @@ class Makers:
             loop = next(self.program.enclosing(node, (ast.For, ast.While)), None)
             grows = loop is None or self.program.statement_of(node) in map(self.program.statement_of, nodes.values())
             inside = [] if grows else [*ast.walk(loop)]
-            begun = [k for k in made if is_empty(nodes[k]) and (grows or nodes[k] in inside)]
+            begun = [k for k in made if isinstance(nodes[k], EMPTY) and (grows or nodes[k] in inside)]
             begun = [] if len(begun) == len(made) == 1 and isinstance(nodes[begun[0]], ast.Constant) else begun
             made = {k: each for k, each in made.items() if k not in begun}
         return made.items()
@@ -209,11 +210,6 @@ def has_worked_out_slice(node):
 def runs_over_values(statement):
     """Whether a statement is a loop over more than numbers that count."""
     return isinstance(statement, ast.For) and fixes.called(statement.iter) != "range"
-
-
-def is_empty(node):
-    """Whether an expression is what a table or a list begins with, such as [] or 0."""
-    return isinstance(node, (ast.List, ast.Constant))
 
 
 def collects(statement):

@@ -290,9 +290,19 @@ class Search:
         if fix.kind == "loop left too early":  # sums of all turns, too
             return True
         flow = self.flow_of(self.call, self.program.text_with(fix))
+        if self.stops_deciding(self.program.nodes[fix.number], flow):
+            return False
         path = [] if flow.result() is None else flow.behind([flow.result()])
         told = [each for each in path if not is_uninformative(flow.steps[each][1]) and not is_literal(flow.node(each))]
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
+
+    def stops_deciding(self, node, flow):
+        """Whether a comparison decides in some turns of a loop, but in none once a node in it is changed."""
+        tests = [each for each in (node, *self.program.enclosing(node, ast.Compare)) if isinstance(each, ast.Compare)]
+        number = self.program.numbers[id(tests[0])] if tests else None
+        found = ([self.value_of(each, at) for at in each.places.get(number, [])] for each in (self.flow, flow))
+        own, new = ({value.item() for value in each if value is not None and value.numel() == 1} for each in found)
+        return len(new) < len(own) == 2
 
     @property
     def shown_case(self):

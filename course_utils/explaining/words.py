@@ -8,7 +8,7 @@ import torch
 
 from course_utils.explaining import candidates, fixes, locate, sentences
 from course_utils.explaining.known_values import is_uninformative
-from course_utils.explaining.lines import MOVING, REGROUPING, Makers, is_empty, is_plain, with_code, with_way_out
+from course_utils.explaining.lines import EMPTY, MOVING, REGROUPING, Makers, is_plain, with_code, with_way_out
 from course_utils.explaining.program import changed_name, changes_in_place, cuts_gradients, name_of
 from course_utils.explaining.search import TURNED, Search, is_literal, is_same
 from course_utils.explaining.sentences import QUESTIONS, say
@@ -477,7 +477,7 @@ class Words(Search):
             return ""
         number, lines = self.shown.steps[end][0], self.makers.lines(end)
         if lines and got.shape == wanted.shape and self.adds_numbers(self.shown, number, wanted):  # others make these
-            begun = [k for k in self.behind_result if is_empty(self.flow.node(k))]
+            begun = [k for k in self.behind_result if isinstance(self.flow.node(k), EMPTY)]
             lines |= {*self.lines_behind(self.behind_result)} - {*self.lines_behind(begun)}
             lines = with_code(self.program, {*lines, self.shown.node(end).lineno, self.flow.end().lineno})
             return f"{say('look_at', place=sentences.lines_of(lines))} {QUESTIONS['lines']}"
