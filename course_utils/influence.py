@@ -10,4 +10,5 @@ __all__ = ["influences"]
 
 def influences(function: Callable[[Tensor], Tensor], sequence: Tensor) -> Tensor:
     """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""
-    return jacobian(function, sequence).abs().amax(dim=(1, 3))  # (T, d_out, T, d_in) -> (T, T)
+    derivatives = jacobian(function, sequence)  # (T, d_out, T, d_in)
+    return derivatives.abs().amax(dim=(1, 3))  # (T, T)

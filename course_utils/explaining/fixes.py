@@ -13,9 +13,8 @@ from course_utils.explaining.known_values import is_mask
 from course_utils.explaining.program import MODULES, Fix, name_of
 
 CONFUSED_FUNCTIONS = [  # functions and methods that are mistaken for each other
-    ("triu", "tril"), ("sum", "mean", "prod", "amax"), ("max", "min", "amax", "amin"),
+    ("triu", "tril"), ("sum", "mean", "prod", "amax"), ("max", "min", "amax", "amin"), ("log", "log2"),
     ("softmax", "log_softmax", "exp"), ("any", "all"), ("cat", "stack"), ("zeros", "ones"), ("view", "reshape"),
-    ("log", "log2"),
 ]  # fmt: skip
 CONFUSED_OPERATORS = {
     ast.Add: [ast.Sub, ast.Mult], ast.Sub: [ast.Add], ast.Mult: [ast.Div, ast.Add], ast.Div: [ast.Mult, ast.FloorDiv],
@@ -168,6 +167,8 @@ def call_fixes(node, program, sizes):
             turned = after in ("transpose", "permute", "movedim")
             for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2") if not turned else ():
                 yield f"{call(arguments=swapped)}.transpose({axes})", kind
+    if name == "len":
+        yield from ((f"{arguments[0]}.shape[{axis}]", "wrong axis") for axis in (-1, -2, 1))
     if name == "diagonal":
         yield call(keywords=["dim1=-2", "dim2=-1"]), "option missing"
     same = [other for other in program.nodes if isinstance(other, ast.Call) and called(other) == name]

@@ -108,17 +108,14 @@ class Words(Search):
         node = None if end is None else self.shown.node(end)
         made = self.shown.makers_at(node) if name_of(node) else [None]
         ran = [self.program.nodes[each] for each in made if each in self.shown.places]
-        fixed = isinstance(node, ast.Constant) or None not in made and all(map(self.is_fixed, ran))
+        given = (fixes.called(each) in FILLED or name_of(each) and not self.shown.makers_at(each) for each in ran)
+        fixed = isinstance(node, ast.Constant) or None not in made and all(given)
         statement = self.program.statement_of(node) if fixed else None
         test = next(self.program.enclosing(statement), None)
         if not isinstance(test, ast.If) or statement not in test.body:
             return ""
         words = say("way_out", end=self.place_of(statement), place=self.place_of(test))
         return self.with_makers(words, [each for each in self.shown.before([test.test], end) if each is not None])
-
-    def is_fixed(self, node):
-        """Whether an expression is an argument, or makes a tensor of one number."""
-        return fixes.called(node) in FILLED or bool(name_of(node)) and not self.shown.makers_at(node)
 
     def is_overwritten(self, node):
         """Whether a statement makes the result that is wrong, in each turn of a loop from what that turn has."""
