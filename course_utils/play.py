@@ -65,7 +65,7 @@ BOARDS = {
     "4.2": Board("stack", *OF_LETTERS[1:], chapter_3.remembered, columns=5, horizon=-1, opening=[ASKS, KEYS, VALUES]),
     "5.1": Board(*OF_PLACES, columns=2, horizon=0, places=PLACES, opening=[{"position 4": [9]}, {"position 2": [1]}]),
 }
-OUTPUTS = {"2.1": ["age"], "3.1": ["a", "<s>"], "3.3": ["seen before"], "5.1": chapter_5.LETTERS}  # what numbers mean
+OUTPUTS = {"2.1": ["age"], "3.1": ["a", "<s>"], "3.3": ["seen before"], "5.1": chapter_5.LETTERS}  # what outputs mean
 
 
 def show_puzzle(id: str, design: Sequence[Any] = ()) -> None:

@@ -107,7 +107,7 @@ def as_expected(value):
 
 @dataclass(frozen=True)
 class Puzzle(Exercise):
-    """Asks for a head's numbers; any with the properties are right, so explanations compare an answer with no other."""
+    """An exercise on a head's numbers. Any that have the properties are right, so no answer is compared with others."""
 
     make_calls: Callable = lambda: [FunctionCall([], check_contract=False)]
 

@@ -27,7 +27,7 @@ AXIS_FUNCTIONS = {
     "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "cumsum", "cat", "stack",
     "unsqueeze", "squeeze", "all", "any", "split", "gather", "logsumexp", "Softmax", "repeat_interleave",
 }  # fmt: skip
-MOST_TIMES = 100  # as large may a whole number be that is tried for another: tensors of more could fill the memory
+MOST_TIMES = 100  # no whole number is tried for one so many times smaller: a tensor of that size could fill the memory
 USUAL_KEYWORDS = ("keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0")
 
 
@@ -59,11 +59,12 @@ def similar_names(number, values, names):
         entries = kind(value[0]) if isinstance(value, list) and value else None
         return type(value), getattr(value, "dtype", None), getattr(value, "ndim", None), entries
 
+    def is_alike(value):
+        fits = type(own) is not int or type(value) is int and value <= MOST_TIMES * max(abs(own), 1)
+        return fits and kind(value) == kind(own)
+
     own = values.get(number)
-    most = MOST_TIMES * max(abs(own), 1) if type(own) is int else torch.inf
-    alike = [k for reads in names.values() for k in reads if kind(values.get(k)) == kind(own)]
-    alike = {k for k in alike if most == torch.inf or values[k] <= most}
-    return [name for name, reads in names.items() if not reads or alike & {*reads}]
+    return [name for name, reads in names.items() if not reads or any(is_alike(values.get(k)) for k in reads)]
 
 
 def is_left_over(program, node, name):
@@ -167,7 +168,7 @@ def call_fixes(node, program, sizes):
             turned = after in ("transpose", "permute", "movedim")
             for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2") if not turned else ():
                 yield f"{call(arguments=swapped)}.transpose({axes})", kind
-    if name == "len":
+    if name == "len" and arguments:
         yield from ((f"{arguments[0]}.shape[{axis}]", "wrong axis") for axis in (-1, -2, 1))
     if name == "diagonal":
         yield call(keywords=["dim1=-2", "dim2=-1"]), "option missing"

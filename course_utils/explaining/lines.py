@@ -163,8 +163,8 @@ class Makers:
 
     def own_functions(self, node):
         """The functions of the answer's own that a piece of it names."""
-        heads = [each for each in (getattr(node, "iter", None), getattr(node, "test", None)) if each] or [node]
-        parts = [part for each in heads for part in ast.walk(each)]  # of a loop, not what it runs
+        head = isinstance(node, ast.stmt) and getattr(node, "iter", getattr(node, "test", None))
+        parts = [*ast.walk(head or node)]  # of a loop, not what it runs
         called = {*map(name_of, parts)}
         own = self.program.statements(lambda each: isinstance(each, ast.FunctionDef) and each.name in called)
         return own + [*filter(None, map(self.program.definition, parts))]

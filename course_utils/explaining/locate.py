@@ -195,7 +195,7 @@ class Flow:
         return [each for each in found if each is not None]
 
     def returned_step(self, part=None):
-        """The last step of what an answer returned, or of one of several values that it returned; None for no step."""
+        """The last step of what an answer returned, or of its value `part` if it returned several; None for no step."""
         place = self.last(self.returned(self.program.tree), len(self.steps))
         node = self.node(place) if place is not None else None
         if part is not None and isinstance(node, ast.Tuple) and len(node.elts) > part:

@@ -283,7 +283,7 @@ class Search:
         if fix.kind == "arguments swapped" and isinstance(node, ast.Call) and self.program.definition(node):
             return not {self.program.statement_of(self.flow.node(each)) for each in places} & {*statements}
         behind = {self.program.statement_of(self.flow.node(each)).lineno for each in places}  # sizes, too
-        return not {each.lineno for each in statements} & {*behind, node.lineno * (fix.number == number)}
+        return not {each.lineno for each in statements} & behind
 
     def on_known_way(self, fix):
         """Whether right answers make every value on the way to the result of the answer with a fix."""
@@ -297,7 +297,7 @@ class Search:
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
 
     def stops_deciding(self, node, flow):
-        """Whether a comparison decides in some turns of a loop, but in none once a node in it is changed."""
+        """Whether a changed node makes the comparison around it give the same in every turn, as it did not before."""
         tests = [each for each in (node, *self.program.enclosing(node, ast.Compare)) if isinstance(each, ast.Compare)]
         number = self.program.numbers[id(tests[0])] if tests else None
         found = ([self.value_of(each, at) for at in each.places.get(number, [])] for each in (self.flow, flow))

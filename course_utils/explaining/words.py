@@ -191,7 +191,7 @@ class Words(Search):
             anew = [each for each in sources if each in within and isinstance(each, ast.expr)]
             written = [each for each in makers if each in within and isinstance(each, ast.stmt)]
             if written and not anew:
-                statements = map(self.program.statement_of, [*others, node])  # where it is made, too
+                statements = map(self.program.statement_of, [*others, node])  # also where the object is made
                 return f"{self.look_at(statements)} {sentences.question('the same again', '')}"
         return ""
 
@@ -205,8 +205,8 @@ class Words(Search):
         question = QUESTIONS.get(self.trouble.error, QUESTIONS["error"])
         return self.with_makers(" ".join([*self.values_where_it_stopped(), question]), places)
 
-    def with_makers(self, words, places, more=()):
-        """Some sentences on steps, and one on the lines that gave the names in them their values, and on `more`."""
+    def with_makers(self, words, places, more=(), two=False):
+        """Sentences on steps, and one on the lines that made what they use, or in `more`. two: name two at least."""
         operations = [getattr(self.shown.node(each), "op", ast.MatMult()) for each in places]
         only = self.trouble.line or not all(isinstance(each, ast.MatMult) for each in operations)
         found = {line for each in places for line in self.makers.lines(each, only)}
@@ -221,7 +221,7 @@ class Words(Search):
         found |= {loop.lineno for loop in loops if counted}
         inside = {part.lineno for each in own for part in ast.walk(each) if isinstance(part, ast.stmt)}
         found |= {*more} - inside
-        if len(found) == 1 and words.startswith(say("begin", place="").rstrip(" .")):  # two can be quoted
+        if two and len(found) == 1:
             found |= {*self.lines_nearest(places, found | inside)[:1]}
         if not found:
             return words
@@ -231,7 +231,7 @@ class Words(Search):
         return f"{words}\n{say('depends_on', line=line, place=place)}"
 
     def lines_nearest(self, places, but):
-        """The lines of what steps came from, the nearest first; none that is right, or in `but`, and no sizes."""
+        """The lines that steps came from, nearest first, without sizes, right values and the lines in `but`."""
         nodes = map(self.shown.node, self.shown.behind(places, self.right))
         made = (self.program.statement_of(each) for each in nodes if not name_of(each))
         lines = (each.lineno for each in made if not is_plain(self.program, each))
@@ -492,7 +492,7 @@ class Words(Search):
         if got.ndim > wanted.ndim:
             behind = map(self.shown.node, self.shown.behind([end]))
             tests += [node.lineno for node in behind if adds_dimension(node)]
-        return self.with_makers(self.words_on_value(number, end, 0), [end], tests)
+        return self.with_makers(self.words_on_value(number, end, 0), [end], tests, two=True)
 
     def words_on_kept(self, end):
         """The sentences on a number with which a name begins, and that no line of a loop has changed; "" for others."""
@@ -628,7 +628,7 @@ class Words(Search):
             later = [line for line in self.lines_behind(self.behind_result) if line > node.lineno]
             later = sentences.lines_of(with_code(self.program, later)) if later else ""
             words = [self.words_on_value(number, at[0], 0), *([say("go_on", place=later)] if later else [])]
-            return self.with_makers(" ".join(words), at)
+            return self.with_makers(" ".join(words), at, two=True)
         return ""
 
     def is_strange(self, flow, place, known):

@@ -53,7 +53,7 @@ class Evidence:
 
     @cached_property
     def tried(self):
-        """Results without and with each change, in one run, as runs are costly; if a change ends it, only without."""
+        """Results without a change and with each, from one run, as runs are costly; if one ends it, only the first."""
         fixes = [self.no_change, *(change.fix for change in self.changes)]
         return self.results_with(fixes, self.calls) or self.results_with(fixes[:1], self.calls)
 
